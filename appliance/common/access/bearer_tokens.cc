@@ -7,13 +7,37 @@
 
 #include <boost/beast/core/string.hpp>
 #include <charconv>
+#include <string>
 
 namespace rocescope {
 
-Result<BearerTokens> BearerTokens::Make(const std::vector<std::string>& digests) {
-  BearerTokens tokens;
-  for (const std::string& text : digests) {
-    Digest& digest = tokens.digests_.emplace_back();
+namespace {
+
+CallerRole RoleOf(TokenRole role) {
+  switch (role) {
+    case TokenRole::kOperator:
+      return CallerRole::kOperator;
+    case TokenRole::kTenant:
+      return CallerRole::kTenant;
+    case TokenRole::kViewer:
+      break;
+  }
+  return CallerRole::kViewer;
+}
+
+}  // namespace
+
+Result<BearerTokens> BearerTokens::Make(const std::vector<TokenConfig>& tokens) {
+  BearerTokens made;
+  for (const TokenConfig& token : tokens) {
+    const std::string& text = token.sha256;
+    const size_t index = made.tokens_.size();
+    made.tokens_.push_back(
+        {.index = index,
+         .caller = {.name = token.name.empty() ? fmt::format("token {}", index + 1) : token.name,
+                    .roles = Of(RoleOf(token.role)),
+                    .users = {token.users.begin(), token.users.end()}}});
+    Digest& digest = made.digests_.emplace_back();
     bool is_valid = text.size() == 2 * digest.size();
     for (size_t i = 0; is_valid && i < digest.size(); ++i) {
       const char* const begin = text.data() + 2 * i;
@@ -26,19 +50,19 @@ Result<BearerTokens> BearerTokens::Make(const std::vector<std::string>& digests)
                                  "hexadecimal digits, as `sha256sum` prints them",
                                  text));
   }
-  return tokens;
+  return made;
 }
 
-std::optional<size_t> BearerTokens::Find(std::string_view authorization) const {
+const BearerTokens::Token* BearerTokens::Find(std::string_view authorization) const {
   constexpr std::string_view kScheme = "Bearer ";
   // Schemes are case-insensitive (RFC 9110, 11.1).
-  if (!boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme)) return std::nullopt;
+  if (!boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme)) return nullptr;
   const std::string_view token = authorization.substr(kScheme.size());
   Digest digest;
   SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest.data());
-  std::optional<size_t> found;
+  const Token* found = nullptr;
   for (size_t i = 0; i < digests_.size(); ++i) {
-    if (CRYPTO_memcmp(digests_[i].data(), digest.data(), digest.size()) == 0) found = i;
+    if (CRYPTO_memcmp(digests_[i].data(), digest.data(), digest.size()) == 0) found = &tokens_[i];
   }
   return found;
 }

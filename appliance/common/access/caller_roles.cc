@@ -22,25 +22,51 @@ std::string WithAnyFirstLabel(const std::string& name) {
 }  // namespace
 
 CallerRoles::CallerRoles(const GrpcConfig& config) {
+  const auto grant = [this](const std::string& name, CallerRole role) -> Grant& {
+    Grant& granted = by_name_[name];
+    granted.roles = static_cast<Roles>(granted.roles | rocescope::Of(role));
+    return granted;
+  };
   for (const auto& [role, names] : {std::pair(CallerRole::kViewer, &config.viewers),
                                     std::pair(CallerRole::kScheduler, &config.schedulers),
                                     std::pair(CallerRole::kOperator, &config.operators),
                                     std::pair(CallerRole::kAgent, &config.agents)}) {
-    for (const std::string& name : *names) {
-      by_name_[name] = static_cast<Roles>(by_name_[name] | rocescope::Of(role));
-    }
+    for (const std::string& name : *names) grant(name, role);
   }
+  for (const TenantConfig& tenant : config.tenants) {
+    grant(tenant.name, CallerRole::kTenant).users.insert(tenant.users.begin(), tenant.users.end());
+  }
+}
+
+const CallerRoles::Grant* CallerRoles::Find(const std::string& listed) const {
+  const auto at = by_name_.find(listed);
+  return listed.empty() || at == by_name_.end() ? nullptr : &at->second;
 }
 
 Roles CallerRoles::Of(const std::vector<std::string>& names) const {
   Roles roles = 0;
   for (const std::string& name : names) {
     for (const std::string& listed : {name, WithAnyFirstLabel(name)}) {
-      const auto at = by_name_.find(listed);
-      if (at != by_name_.end()) roles = static_cast<Roles>(roles | at->second);
+      const Grant* const granted = Find(listed);
+      if (granted != nullptr) roles = static_cast<Roles>(roles | granted->roles);
     }
   }
   return roles;
+}
+
+Caller CallerRoles::CallerOf(const std::vector<std::string>& names) const {
+  Caller caller;
+  for (const std::string& name : names) {
+    for (const std::string& listed : {name, WithAnyFirstLabel(name)}) {
+      const Grant* const granted = Find(listed);
+      if (granted == nullptr) continue;
+      if (caller.roles == 0) caller.name = name;
+      caller.roles = static_cast<Roles>(caller.roles | granted->roles);
+      caller.users.insert(granted->users.begin(), granted->users.end());
+    }
+  }
+  if (caller.roles == 0 && !names.empty()) caller.name = names.front();
+  return caller;
 }
 
 std::string WhyNotAllowed(const std::vector<std::string>& names, std::string_view do_what) {
@@ -56,6 +82,17 @@ std::string WhyNotAllowed(const std::vector<std::string>& names, std::string_vie
   return fmt::format(
       "{} may not {}: roles are assigned by the key `grpc` in the configuration of the appliance",
       who, do_what);
+}
+
+std::string WhyNotAllowed(const Caller& caller, std::string_view do_what) {
+  if (!caller.Has(CallerRole::kTenant)) {
+    return WhyNotAllowed(
+        caller.name.empty() ? std::vector<std::string>() : std::vector{caller.name}, do_what);
+  }
+  return fmt::format(
+      "\"{}\" may not {}: clients with the role tenant may only read data of their own jobs (the "
+      "keys `grpc.tenants` and `http.tokens` in the configuration of the appliance)",
+      caller.name, do_what);
 }
 
 }  // namespace rocescope

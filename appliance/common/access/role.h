@@ -10,20 +10,23 @@
 
 namespace rocescope {
 
-enum class CallerRole : uint8_t { kViewer, kScheduler, kOperator, kAgent, kCount };
+enum class CallerRole : uint8_t { kViewer, kScheduler, kOperator, kAgent, kTenant, kCount };
 inline constexpr std::array<std::string_view, static_cast<size_t>(CallerRole::kCount)> kRoleNames =
-    {"viewer", "scheduler", "operator", "agent"};
+    {"viewer", "scheduler", "operator", "agent", "tenant"};
 
 // A set of roles.
 using Roles = uint8_t;
 constexpr Roles Of(CallerRole role) {
   return static_cast<Roles>(1u << static_cast<unsigned>(role));
 }
+inline constexpr Roles kAllRoles =
+    static_cast<Roles>((1u << static_cast<unsigned>(CallerRole::kCount)) - 1);
 // The values of Access in call_options.proto.
 inline constexpr Roles kReadAccess =
     Of(CallerRole::kViewer) | Of(CallerRole::kScheduler) | Of(CallerRole::kOperator);
 inline constexpr Roles kRegisterAccess = Of(CallerRole::kScheduler) | Of(CallerRole::kOperator);
-inline constexpr Roles kAnyAccess = kReadAccess | Of(CallerRole::kAgent);
+inline constexpr Roles kTenantAccess = kReadAccess | Of(CallerRole::kTenant);
+inline constexpr Roles kAnyAccess = kTenantAccess | Of(CallerRole::kAgent);
 inline constexpr Roles kReportAccess = Of(CallerRole::kAgent) | Of(CallerRole::kOperator);
 
 struct CallRoles {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -129,6 +130,7 @@ void Read(const YamlNode& node, AddressOrNone where, YamlErrors& errors) {
 template <HasKeys T>
 void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what);
 void Read(const YamlNode& node, HttpConfig& config, YamlErrors& errors, std::string_view what);
+void Read(const YamlNode& node, TokenConfig& config, YamlErrors& errors, std::string_view what);
 
 template <typename T>
 void Read(const YamlNode& node, std::vector<T>& values, YamlErrors& errors,
@@ -298,15 +300,73 @@ void CheckHost(const AgentConfig& config, const YamlMap& map, YamlErrors& errors
                          Quoted(config.host)));
 }
 
+bool IsDigest(std::string_view text) {
+  return text.size() == 64 &&
+         text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+// Jobs can be registered without a user, and belong to no client.
+void CheckUsers(const std::vector<std::string>& users, const YamlMap& map, YamlErrors& errors) {
+  const YamlNode* const node = map.Find("users");
+  if (node != nullptr && std::ranges::find(users, "") != users.end()) {
+    errors.Add(*node, "expected the names of users of the scheduler, found an empty name");
+  }
+}
+
+void CheckToken(const TokenConfig& config, const YamlNode& node, const YamlMap& map,
+                YamlErrors& errors) {
+  if (const YamlNode* digest = map.Require("sha256"); digest && !IsDigest(config.sha256)) {
+    errors.Add(*digest, "expected the SHA-256 digest of a token: 64 hexadecimal digits");
+  }
+  if (config.role == TokenRole::kTenant && config.users.empty()) {
+    errors.Add(node,
+               "`users` is required for the role `tenant`: name the users of the scheduler "
+               "whose jobs the client may read");
+  } else if (config.role != TokenRole::kTenant && !config.users.empty()) {
+    errors.Add(node, "`users` is only for the role `tenant`: other roles read data of all jobs");
+  }
+  CheckUsers(config.users, map, errors);
+}
+
+void CheckTenant(const TenantConfig& config, const YamlMap& map, YamlErrors& errors) {
+  if (const YamlNode* name = map.Require("name"); name != nullptr && config.name.empty()) {
+    errors.Add(*name, "expected a certificate name");
+  }
+  if (const YamlNode* users = map.Require("users"); users != nullptr && config.users.empty()) {
+    errors.Add(*users, "expected the users of the scheduler whose jobs the client may read");
+  }
+  CheckUsers(config.users, map, errors);
+}
+
+// A client has the permissions of all of its roles, so another one would make it no tenant.
+void CheckTenants(const GrpcConfig& config, const YamlMap& map, YamlErrors& errors) {
+  const YamlNode* const node = map.Find("tenants");
+  if (node == nullptr) return;
+  for (const auto& [key, names] :
+       {std::pair("viewers", &config.viewers), std::pair("schedulers", &config.schedulers),
+        std::pair("operators", &config.operators)}) {
+    for (const TenantConfig& tenant : config.tenants) {
+      if (std::ranges::find(*names, tenant.name) == names->end()) continue;
+      errors.Add(*node, fmt::format("{} is also in `{}`, which permits it to read data of all "
+                                    "jobs: remove it from one of the lists",
+                                    Quoted(tenant.name), key));
+    }
+  }
+}
+
 void CheckTokens(const HttpConfig& config, const YamlMap& map, YamlErrors& errors) {
   const YamlNode* const tokens = map.Find("tokens");
   if (tokens == nullptr || config.tokens.empty()) return;
-  const auto is_digest = [](const std::string& text) {
-    return text.size() == 64 &&
-           text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
-  };
-  if (!std::ranges::all_of(config.tokens, is_digest)) {
-    errors.Add(*tokens, "expected SHA-256 digests of tokens: 64 hexadecimal digits each");
+  const auto lower = [](unsigned char c) { return std::tolower(c); };
+  for (size_t i = 0; i < config.tokens.size(); ++i) {
+    const auto is_same = [&](const TokenConfig& other) {
+      return std::ranges::equal(other.sha256, config.tokens[i].sha256, {}, lower, lower);
+    };
+    if (IsDigest(config.tokens[i].sha256) &&
+        std::any_of(config.tokens.begin(), config.tokens.begin() + static_cast<ptrdiff_t>(i),
+                    is_same)) {
+      errors.Add(*tokens, fmt::format("two tokens have the digest {}", config.tokens[i].sha256));
+    }
   }
   if (config.tls.IsThere()) {
     errors.Add(*tokens,
@@ -331,6 +391,11 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
     CheckListens(config, map, errors);
   } else if constexpr (std::is_same_v<T, GrpcConfig>) {
     CheckAccess(config.listen, config.tls, node, errors);
+    CheckTenants(config, map, errors);
+  } else if constexpr (std::is_same_v<T, TenantConfig>) {
+    CheckTenant(config, map, errors);
+  } else if constexpr (std::is_same_v<T, TokenConfig>) {
+    CheckToken(config, node, map, errors);
   } else if constexpr (std::is_same_v<T, HttpConfig>) {
     CheckNames(config, map, errors);
     CheckTokens(config, map, errors);
@@ -357,6 +422,16 @@ void Read(const YamlNode& node, HttpConfig& config, YamlErrors& errors, std::str
   errors.Add(node, fmt::format("{0} is not a loopback address and requires TLS: `http: {{listen: "
                                "\"{0}\", certificate: FILE, key: FILE, client_ca: FILE}}`",
                                ToString(*config.listen)));
+}
+
+// A scalar is the digest.
+void Read(const YamlNode& node, TokenConfig& config, YamlErrors& errors, std::string_view what) {
+  if (node.kind == YamlNode::Kind::kMap) return Read<TokenConfig>(node, config, errors, what);
+  if (node.kind == YamlNode::Kind::kScalar) config.sha256 = node.text;
+  if (IsDigest(config.sha256)) return;
+  errors.Add(node,
+             "expected the SHA-256 digest of a token, which has 64 hexadecimal digits, or a "
+             "mapping with the keys name, sha256, role and users");
 }
 
 std::string TextOf(const std::string& value) { return Quoted(value); }

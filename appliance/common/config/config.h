@@ -56,6 +56,14 @@ struct DpdkConfig {
   friend bool operator==(const DpdkConfig&, const DpdkConfig&) = default;
 };
 
+// A client that may read data of its own jobs only.
+struct TenantConfig {
+  std::string name;                // certificate name
+  std::vector<std::string> users;  // users of the scheduler whose jobs belong to the client
+
+  friend bool operator==(const TenantConfig&, const TenantConfig&) = default;
+};
+
 struct GrpcConfig {
   std::vector<ListenAddress> listen = {{.address = IpAddress::FromV4(0x7f000001), .port = 50051}};
   TlsConfig tls;
@@ -63,6 +71,7 @@ struct GrpcConfig {
   std::vector<std::string> schedulers;
   std::vector<std::string> operators;
   std::vector<std::string> agents;
+  std::vector<TenantConfig> tenants;
 
   friend bool operator==(const GrpcConfig&, const GrpcConfig&) = default;
 };
@@ -143,11 +152,23 @@ struct JobsConfig {
 inline constexpr ListenAddress kDefaultHttp = {.address = IpAddress::FromV4(0x7f000001),
                                                .port = 8080};
 
+enum class TokenRole : uint8_t { kViewer, kOperator, kTenant };
+
+// A bearer token of HTTP clients.
+struct TokenConfig {
+  std::string name;    // client name; empty: unnamed
+  std::string sha256;  // digest of the token, 64 hexadecimal digits
+  TokenRole role = TokenRole::kViewer;
+  std::vector<std::string> users;  // only for tenants: users of the scheduler
+
+  friend bool operator==(const TokenConfig&, const TokenConfig&) = default;
+};
+
 struct HttpConfig {
   std::optional<ListenAddress> listen = kDefaultHttp;  // unset: no HTTP server
   TlsConfig tls;
   std::vector<std::string> names;              // additional names accepted in the Host header
-  std::vector<std::string> tokens;             // SHA-256 digests; empty: no token is required
+  std::vector<TokenConfig> tokens;             // empty: no token is required
   std::optional<ListenAddress> health_listen;  // loopback; unset: no listener for health checks
   std::string external_url;  // of the dashboard, without a trailing slash; empty: not configured
 

@@ -47,6 +47,10 @@ inline constexpr std::array<std::pair<std::string_view, SpreadBy>, 4> kSpreadWor
      {"rss", SpreadBy::kRss},
      {"software", SpreadBy::kSoftware},
      {"none", SpreadBy::kNone}}};
+inline constexpr std::array<std::pair<std::string_view, TokenRole>, 3> kTokenRoleWords = {
+    {{"viewer", TokenRole::kViewer},
+     {"operator", TokenRole::kOperator},
+     {"tenant", TokenRole::kTenant}}};
 inline constexpr std::array<std::pair<std::string_view, SandboxMode>, 2> kSandboxWords = {
     {{"auto", SandboxMode::kAuto}, {"off", SandboxMode::kOff}}};
 
@@ -137,24 +141,40 @@ void VisitKeys(TlsConfig& config, Visitor& visitor) {
 }
 
 template <typename Visitor>
+void VisitKeys(TokenConfig& config, Visitor& visitor) {
+  visitor.Key(
+      "name", config.name,
+      "Name of the client, for example of a user or a program. Default: \"token 1\" for the "
+      "first token.");
+  visitor.Key("sha256", config.sha256,
+              "Required: SHA-256 digest of the token (64 hexadecimal digits).");
+  visitor.Key("role", OneOf<TokenRole>{config.role, kTokenRoleWords},
+              "Role of the client: viewer (reads everything), operator, or tenant (reads only data "
+              "of the jobs of `users`).");
+  visitor.Key("users", config.users,
+              "Only for tenants, and required for them: users of the scheduler, as in registered "
+              "jobs, whose jobs the client may read.");
+}
+
+template <typename Visitor>
 void VisitKeys(HttpConfig& config, Visitor& visitor) {
   visitor.Key(
       "listen", AddressOrNone{config.listen},
       "Address to listen on, or none. Any address other than loopback requires certificate, "
       "key and client_ca, and clients need a certificate whose name is in viewers, "
-      "schedulers or operators of `grpc`.");
+      "schedulers, operators or tenants of `grpc`.");
   VisitKeys(config.tls, visitor);
   visitor.Key(
       "names", config.names,
       "Additional host names that are accepted in the Host header, for example "
       "appliance.example.org. IP addresses of this host and localhost are always accepted.");
-  visitor.Key("tokens", config.tokens,
-              "SHA-256 digests (64 hexadecimal digits) of tokens. Each request must contain one of "
-              "the tokens "
-              "in the header `Authorization: Bearer TOKEN`. Use it for a listener on loopback "
-              "behind a proxy "
-              "that terminates TLS. `openssl rand -hex 32 > token` creates a token, and "
-              "`head -c 64 token | sha256sum` prints its digest. Default: no token is required.");
+  visitor.Key(
+      "tokens", config.tokens,
+      "Tokens of clients. Each request must contain one of them in the header `Authorization: "
+      "Bearer TOKEN`. Use tokens for a listener on loopback behind a proxy that terminates TLS. "
+      "An element is a mapping, or a digest alone (the key `sha256`), which grants the role "
+      "`viewer`. `openssl rand -hex 32 > token` creates a token, and `head -c 64 token | "
+      "sha256sum` prints its digest. Default: no token is required.");
   visitor.Key(
       "health_listen", AddressOrNone{config.health_listen},
       "Additional loopback address, for example 127.0.0.1:8081, for health checks on this "
@@ -167,6 +187,14 @@ void VisitKeys(HttpConfig& config, Visitor& visitor) {
       "URL at which operators open the dashboard, for example "
       "https://rocescope.example.org. Alerts link to it, and its host name is accepted in the "
       "Host header. Default: empty, so that alerts have no link to the dashboard.");
+}
+
+template <typename Visitor>
+void VisitKeys(TenantConfig& config, Visitor& visitor) {
+  visitor.Key("name", config.name, "Required: certificate name of the client.");
+  visitor.Key("users", config.users,
+              "Required: users of the scheduler, as in registered jobs, whose jobs the client may "
+              "read.");
 }
 
 template <typename Visitor>
@@ -187,6 +215,10 @@ void VisitKeys(GrpcConfig& config, Visitor& visitor) {
               "Certificate names that are granted the role `agent`. \"*.gpu.example\" matches any "
               "first label. An agent may report only for a host that its certificate names (see "
               "`agents`).");
+  visitor.Key(
+      "tenants", config.tenants,
+      "Clients that are granted the role `tenant`, over gRPC and HTTP: they may read data of "
+      "their own jobs, and the findings that affect these, but nothing else. Default: none.");
 }
 
 template <typename Visitor>

@@ -215,6 +215,56 @@ TEST(Config, HealthChecksNeedALoopbackAddressOfTheirOwn) {
               HasSubstr("`health_listen` and `listen` have the same port"));
 }
 
+TEST(Config, ATokenIsADigestOrAMapping) {
+  const std::string one(64, '1');
+  const std::string two(64, 'a');
+  const auto config = ParseConfig(
+      fmt::format("http:\n  tokens:\n    - \"{}\"\n    - {{name: ada, sha256: {}, role: tenant, "
+                  "users: [alice, bob]}}\n",
+                  one, two),
+      "f");
+  ASSERT_TRUE(config) << config.error().message;
+  const std::vector<TokenConfig> expected = {
+      {.name = "", .sha256 = one, .role = TokenRole::kViewer, .users = {}},
+      {.name = "ada", .sha256 = two, .role = TokenRole::kTenant, .users = {"alice", "bob"}}};
+  EXPECT_EQ(config->http.tokens, expected);
+  EXPECT_EQ(ParseConfig(DumpConfig(*config), "dump").value(), *config);
+  for (const auto& [token, error] : {
+           std::pair("secret", "expected the SHA-256 digest of a token"),
+           std::pair("~", "expected the SHA-256 digest of a token"),
+           std::pair("{name: ada}", "sha256"),
+           std::pair("{sha256: abc}", "64 hexadecimal digits"),
+           std::pair("{sha256: DIGEST, role: scheduler}",
+                     "expected one of viewer, operator, tenant"),
+           std::pair("{sha256: DIGEST, role: tenant}", "`users` is required"),
+           std::pair("{sha256: DIGEST, users: [alice]}", "`users` is only for the role `tenant`"),
+           std::pair("{sha256: DIGEST, role: tenant, users: [\"\"]}", "found an empty name"),
+           std::pair("DIGEST, DIGEST", "two tokens have the digest"),
+       }) {
+    std::string text = token;
+    for (size_t at = 0; (at = text.find("DIGEST")) != std::string::npos;) text.replace(at, 6, two);
+    EXPECT_THAT(ErrorOf(fmt::format("http: {{tokens: [{}]}}\n", text)), HasSubstr(error)) << token;
+  }
+}
+
+TEST(Config, TenantsHaveUsersAndNoOtherRole) {
+  const auto config = ParseConfig("grpc: {tenants: [{name: ada, users: [alice]}]}\n", "f");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->grpc.tenants, (std::vector<TenantConfig>{{.name = "ada", .users = {"alice"}}}));
+  EXPECT_EQ(ParseConfig(DumpConfig(*config), "dump").value(), *config);
+  EXPECT_THAT(ErrorOf("grpc: {tenants: [{name: ada}]}\n"), HasSubstr("users"));
+  EXPECT_THAT(ErrorOf("grpc: {tenants: [{users: [alice]}]}\n"), HasSubstr("name"));
+  EXPECT_THAT(ErrorOf("grpc: {tenants: [{name: ada, users: []}]}\n"),
+              HasSubstr("expected the users of the scheduler"));
+  EXPECT_THAT(ErrorOf("grpc: {tenants: [{name: ada, users: [a, \"\"]}]}\n"),
+              HasSubstr("found an empty name"));
+  for (const char* key : {"viewers", "schedulers", "operators"}) {
+    EXPECT_THAT(ErrorOf(fmt::format(
+                    "grpc: {{{}: [ada], tenants: [{{name: ada, users: [alice]}}]}}\n", key)),
+                HasSubstr(fmt::format("\"ada\" is also in `{}`", key)));
+  }
+}
+
 TEST(Config, TheExternalUrlIsAUrl) {
   EXPECT_EQ(
       ParseConfig("http: {external_url: https://a.example.org/scope/}\n", "f")->http.external_url,

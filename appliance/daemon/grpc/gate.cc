@@ -91,8 +91,15 @@ grpc::Status Gate::Admit(const grpc::ServerContextBase& context, std::string_vie
   if (!has_certificates_) return grpc::Status::OK;
   const std::vector<std::string> names = NamesOf(context);
   if ((roles_.Of(names) & RolesOf(method).value_or(0)) != 0) return grpc::Status::OK;
+  const Caller caller = roles_.CallerOf(names);
+  const std::string what = fmt::format("call {}", method);
   return ToStatus({.fault = ServiceFault::kNotAllowed,
-                   .message = WhyNotAllowed(names, fmt::format("call {}", method))});
+                   .message = caller.Has(CallerRole::kTenant) ? WhyNotAllowed(caller, what)
+                                                              : WhyNotAllowed(names, what)});
+}
+
+Caller Gate::CallerOf(const grpc::ServerContextBase& context) const {
+  return has_certificates_ ? roles_.CallerOf(NamesOf(context)) : LocalCaller();
 }
 
 std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck(CallLimits& limits) const {

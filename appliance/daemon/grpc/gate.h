@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "appliance/common/access/caller.h"
 #include "appliance/common/access/caller_roles.h"
 #include "appliance/common/access/revocations.h"
 #include "appliance/daemon/grpc/call_limits.h"
@@ -31,6 +32,7 @@ class Gate {
     revoked_->Set(std::move(lists));
   }
 
+  // Returns an error if no role of the client permits it to call the method.
   grpc::Status Admit(const grpc::ServerContextBase& context, std::string_view method) const;
 
   // The lists with which the certificate of an open stream was checked last.
@@ -47,6 +49,8 @@ class Gate {
   bool has_certificates() const { return has_certificates_; }
   // Returns the names in the certificate of the client; empty if the server has no certificates.
   std::vector<std::string> NamesOf(const grpc::ServerContextBase& context) const;
+  // Returns the client; LocalCaller() if the server has no certificates.
+  Caller CallerOf(const grpc::ServerContextBase& context) const;
   // Returns the names in the certificate of the client, or its address without certificates. It
   // identifies the client for limits.
   std::string PeerOf(const grpc::ServerContextBase& context) const;

@@ -142,7 +142,8 @@ class Calls {
  protected:
   template <typename Request, typename Response>
   grpc::Status Run(const grpc::ServerContext& context, const char* method, Roles access,
-                   ServiceStatus (::rocescope::Service::*call)(const Request&, Response&),
+                   ServiceStatus (::rocescope::Service::*call)(const Caller&, const Request&,
+                                                               Response&),
                    const Request& request, Response& response) {
     // gRPC calls the function for cancelled calls, too.
     if (limits_.IsOverLimit(context)) return grpc::Status::CANCELLED;
@@ -152,7 +153,7 @@ class Calls {
     const auto slot =
         SlotsOf(access).Take(gate_.PeerOf(context), [&] { return context.IsCancelled(); });
     if (!slot) return grpc::Status::CANCELLED;
-    const ServiceStatus answered = (service_.*call)(request, response);
+    const ServiceStatus answered = (service_.*call)(gate_.CallerOf(context), request, response);
     // The message and its encoding exist until the client has read the response.
     grpc::Status status = answered
                               ? Charge(context, response.SpaceUsedLong() + response.ByteSizeLong())

@@ -75,7 +75,7 @@ TEST_F(JobsClientTest, ListsPagesToTheEnd) {
     job.set_scheduler_job_id(id);
     job.add_nodes()->set_node("host1");
     v1::RegisterJobResponse registered;
-    ASSERT_TRUE(service_->RegisterJob(job, registered));
+    ASSERT_TRUE(service_->RegisterJob(LocalCaller(), job, registered));
   }
   v1::ListRegisteredJobsResponse all;
   ASSERT_TRUE(Open()->ListRegistered(false, all));

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/common/access/caller.h"
+
 namespace rocescope {
 
 struct HttpRequest {
@@ -18,6 +20,7 @@ struct HttpRequest {
   std::string if_none_match;  // header value; empty: not sent
   std::string last_event_id;
   std::string accept_encoding;
+  Caller caller;  // the server sets it; without roles, it may read nothing
 };
 
 struct HttpResponse {

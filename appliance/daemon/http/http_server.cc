@@ -167,7 +167,12 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     }
     if constexpr (kHasTls) {
       const std::vector<std::string> names = NamesOfPeer(*stream_.native_handle());
-      if (options_.gate) why_not_ = options_.gate(names);
+      if (!names.empty()) caller_.name = names.front();
+      if (options_.gate) {
+        Result<Caller> caller = options_.gate(names);
+        if (caller) caller_ = *std::move(caller);
+        if (!caller) why_not_ = std::move(caller.error().message);
+      }
       if (!names.empty()) peer_ = fmt::format("certificate {}", fmt::join(names, ","));
     }
     Read();
@@ -217,12 +222,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                     "the key `http.names` of the configuration");
     }
     if (!options_.tokens.empty()) {
-      const auto token = options_.tokens.Find(Field(request, http::field::authorization));
-      if (!token) {
+      const BearerTokens::Token* const token =
+          options_.tokens.Find(Field(request, http::field::authorization));
+      if (token == nullptr) {
         return Refuse(401,
                       "a token is required: `Authorization: Bearer TOKEN` (key `http.tokens`)");
       }
-      peer_ = fmt::format("token {}", *token);
+      caller_ = token->caller;
+      peer_ = fmt::format("token {}", token->index);
     }
     // A handler takes time on the only thread. Without turns, a peer with pipelined requests on all
     // its connections would delay the requests of others by one handler call for each connection.
@@ -247,7 +254,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                                  .target = text(request.target()),
                                  .if_none_match = Field(request, http::field::if_none_match),
                                  .last_event_id = text(request["Last-Event-ID"]),
-                                 .accept_encoding = Field(request, http::field::accept_encoding)});
+                                 .accept_encoding = Field(request, http::field::accept_encoding),
+                                 .caller = caller_});
     const bool streams = response_.stream && !is_head_;
     if (streams && counts_.streaming >= options_.streams) return Reject("open streams");
     if (streams && StreamsOfPeer() >= options_.streams_a_peer) {
@@ -433,6 +441,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   uint64_t unsent_ = 0;      // size of the response that is being sent, in bytes
   bool is_waiting_ = false;  // the request waits for its client's turn
   std::string why_not_;      // reason for status 403; empty: authorised
+  Caller caller_ = LocalCaller();
   std::string piece_;
   std::chrono::steady_clock::time_point written_at_;
   unsigned version_ = 11;

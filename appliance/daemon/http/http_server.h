@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "appliance/common/access/bearer_tokens.h"
+#include "appliance/common/access/caller.h"
 #include "appliance/common/access/tls_texts.h"
 #include "appliance/daemon/http/http_message.h"
 #include "base/address.h"
@@ -35,8 +36,8 @@ struct HttpCounters {
   uint32_t streaming = 0;   // current streams
 };
 
-// Returns why a client with these certificate names is not authorised; empty: authorised.
-using HttpGate = std::function<std::string(const std::vector<std::string>&)>;
+// Returns the client with these certificate names, or an error that says why it is not authorised.
+using HttpGate = std::function<Result<Caller>(const std::vector<std::string>&)>;
 
 class HttpServer {
  public:
@@ -58,7 +59,7 @@ class HttpServer {
     // If set, clients must present a certificate within the time limit of a request. Clients that
     // `gate` rejects get status 403.
     TlsTexts tls;
-    HttpGate gate;  // null: every client with a valid certificate is authorised
+    HttpGate gate;  // null: every client with a valid certificate may do everything
     // If not empty, a request without one of these tokens gets status 401.
     BearerTokens tokens;
     // Maximum number of connections from one address. For a further one, its connection that has

@@ -324,11 +324,14 @@ TEST(HttpServer, OnePeerCannotTakeAllStreams) {
   EXPECT_THAT(four.ReceiveUntil("first"), StartsWith("HTTP/1.1 200 "));
 }
 
+// The digest of "secret" (sha256sum).
+constexpr const char* kSecret = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+
 TEST(HttpServer, LimitsTheStreamsOfAToken) {
-  // The digests of "secret" and "other" (sha256sum).
-  const auto tokens =
-      BearerTokens::Make({"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b",
-                          "d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa"});
+  // The second one is the digest of "other" (sha256sum).
+  const auto tokens = BearerTokens::Make(
+      {{.sha256 = kSecret},
+       {.sha256 = "d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa"}});
   ASSERT_TRUE(tokens);
   const auto server = Serve(EchoOrStream, {.tokens = *tokens, .streams_a_peer = 1});
   const auto ask = [](const std::string& token) {
@@ -370,9 +373,7 @@ TEST(HttpServer, OnePeerCannotFillTheMemoryWithUnreadResponses) {
 }
 
 TEST(HttpServer, RequiresAToken) {
-  // The digest of "secret" (sha256sum).
-  const auto tokens =
-      BearerTokens::Make({"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"});
+  const auto tokens = BearerTokens::Make({{.sha256 = kSecret}});
   ASSERT_TRUE(tokens);
   const auto server = Serve(Echo, {.tokens = *tokens});
   const auto ask = [&](const std::string& header) {
@@ -390,8 +391,41 @@ TEST(HttpServer, RequiresAToken) {
   EXPECT_EQ(server->Counters().requests, 1u);
   for (const char* digest :
        {"", "secret", "2bb8", "zbb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"}) {
-    EXPECT_FALSE(BearerTokens::Make({digest})) << digest;
+    EXPECT_FALSE(BearerTokens::Make({{.sha256 = digest}})) << digest;
   }
+}
+
+TEST(HttpServer, PassesTheClientOfTheTokenToTheHandler) {
+  const std::string other = "d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa";
+  const auto tokens = BearerTokens::Make(
+      {{.sha256 = kSecret},
+       {.name = "ada", .sha256 = other, .role = TokenRole::kTenant, .users = {"alice", "bob"}}});
+  ASSERT_TRUE(tokens);
+  std::vector<Caller> callers;
+  const auto server = Serve(
+      [&](const HttpRequest& request) {
+        callers.push_back(request.caller);
+        return Echo(request);
+      },
+      {.tokens = *tokens});
+  // A connection may change the token.
+  Socket client(server->port());
+  for (const char* token : {"secret", "other", "secret"}) {
+    client.Say(fmt::format("GET /a HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n",
+                           token));
+    EXPECT_THAT(client.ReceiveUntil("GET /a "), StartsWith("HTTP/1.1 200 OK\r\n"));
+  }
+  ASSERT_EQ(callers.size(), 3u);
+  for (const size_t i : {0, 2}) {
+    EXPECT_EQ(callers[i].name, "token 1");
+    EXPECT_EQ(callers[i].roles, Of(CallerRole::kViewer));
+    EXPECT_TRUE(callers[i].users.empty());
+  }
+  EXPECT_EQ(callers[1].name, "ada");
+  EXPECT_EQ(callers[1].roles, Of(CallerRole::kTenant));
+  EXPECT_FALSE(callers[1].MayReadAll());
+  EXPECT_TRUE(callers[1].IsUser("alice"));
+  EXPECT_FALSE(callers[1].IsUser(""));
 }
 
 TEST(HttpServer, ServesRequestsDuringFullStreamsAndIdleConnections) {

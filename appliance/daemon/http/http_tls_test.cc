@@ -234,9 +234,10 @@ TEST_F(HttpTlsTest, NamesAListThatIsNotOfTheAuthority) {
 TEST_F(HttpTlsTest, GateGetsTheNamesAndReturnsTheReason) {
   std::vector<std::vector<std::string>> heard;
   auto options = Options();
-  options.gate = [&heard](const std::vector<std::string>& names) -> std::string {
+  options.gate = [&heard](const std::vector<std::string>& names) -> Result<Caller> {
     heard.push_back(names);
-    return names.front() == "viewer1" ? "" : "you may not";
+    if (names.front() == "viewer1") return Caller{.name = "Viewer One"};
+    return MakeError(ErrorCode::kPermissionDenied, "you may not");
   };
   Serve(options);
   certificates_.Sign("several",

@@ -21,7 +21,7 @@
 
 namespace rocescope {
 
-ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& in,
+ServiceStatus Service::ListFindings(const Caller&, const v1::ListFindingsRequest& in,
                                     v1::ListFindingsResponse& out) {
   if (in.has_at_time()) return PastFindings(in, out);
   if (const auto there = NeedTopology(); !there) return there;
@@ -44,7 +44,7 @@ ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& in,
                   *out.mutable_findings(), out);
 }
 
-ServiceStatus Service::ListAnomalies(const v1::ListAnomaliesRequest& in,
+ServiceStatus Service::ListAnomalies(const Caller&, const v1::ListAnomaliesRequest& in,
                                      v1::ListAnomaliesResponse& out) {
   if (in.has_at_time()) return PastAnomalies(in, out);
   if (const auto there = NeedTopology(); !there) return there;
@@ -62,7 +62,7 @@ ServiceStatus Service::ListAnomalies(const v1::ListAnomaliesRequest& in,
                   static_cast<uint64_t>(all.anomalies_size()), fill, *out.mutable_anomalies(), out);
 }
 
-ServiceStatus Service::ListServiceLevels(const v1::ListServiceLevelsRequest& in,
+ServiceStatus Service::ListServiceLevels(const Caller&, const v1::ListServiceLevelsRequest& in,
                                          v1::ListServiceLevelsResponse& out) {
   if (in.has_at_time()) return PastServiceLevels(in, out);
   const auto page = Page(ReadListRequest(in));
@@ -90,7 +90,7 @@ ServiceStatus Service::ListServiceLevels(const v1::ListServiceLevelsRequest& in,
                   *out.mutable_service_levels(), out);
 }
 
-ServiceStatus Service::GetDependencies(const v1::GetDependenciesRequest& request,
+ServiceStatus Service::GetDependencies(const Caller&, const v1::GetDependenciesRequest& request,
                                        v1::GetDependenciesResponse& out) {
   if (request.question() != v1::Dependency::QUESTION_BLAST_RADIUS &&
       request.question() != v1::Dependency::QUESTION_NEEDS) {

@@ -120,7 +120,8 @@ void FillSwitches(const Fabric& fabric, NodeIndex host, v1::NodeSwitches& out) {
 
 }  // namespace
 
-ServiceStatus Service::GetTopology(const v1::GetTopologyRequest&, v1::Topology& out) {
+ServiceStatus Service::GetTopology(const Caller&, const v1::GetTopologyRequest&,
+                                   v1::Topology& out) {
   if (const auto there = NeedTopology(); !there) return there;
   const Fabric& fabric = *daemon_.fabric();
   out.set_name(fabric.name());
@@ -129,7 +130,7 @@ ServiceStatus Service::GetTopology(const v1::GetTopologyRequest&, v1::Topology& 
   return {};
 }
 
-ServiceStatus Service::ListLinkLoads(const v1::ListLinkLoadsRequest& in,
+ServiceStatus Service::ListLinkLoads(const Caller&, const v1::ListLinkLoadsRequest& in,
                                      v1::ListLinkLoadsResponse& out) {
   if (in.has_at_time()) return PastLinkLoads(in, out);
   if (const auto there = NeedTopology(); !there) return there;
@@ -148,7 +149,8 @@ ServiceStatus Service::ListLinkLoads(const v1::ListLinkLoadsRequest& in,
                   *out.mutable_link_loads(), out);
 }
 
-ServiceStatus Service::FindPaths(const v1::FindPathsRequest& in, v1::FindPathsResponse& out) {
+ServiceStatus Service::FindPaths(const Caller&, const v1::FindPathsRequest& in,
+                                 v1::FindPathsResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
@@ -165,7 +167,7 @@ ServiceStatus Service::FindPaths(const v1::FindPathsRequest& in, v1::FindPathsRe
                   out);
 }
 
-ServiceStatus Service::ListHotspots(const v1::ListHotspotsRequest& in,
+ServiceStatus Service::ListHotspots(const Caller&, const v1::ListHotspotsRequest& in,
                                     v1::ListHotspotsResponse& out) {
   if (in.has_at_time()) return PastHotspots(in, out);
   if (const auto there = NeedTopology(); !there) return there;
@@ -187,7 +189,7 @@ ServiceStatus Service::ListHotspots(const v1::ListHotspotsRequest& in,
                   out);
 }
 
-ServiceStatus Service::ListNodeSwitches(const v1::ListNodeSwitchesRequest& in,
+ServiceStatus Service::ListNodeSwitches(const Caller&, const v1::ListNodeSwitchesRequest& in,
                                         v1::ListNodeSwitchesResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
   const auto list = ReadListRequest(in);

@@ -68,7 +68,7 @@ ServiceStatus Service::NeedHistory() const {
                 "the appliance stores no history: set the key `history.file` in its configuration");
 }
 
-ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
+ServiceStatus Service::ListPastEvents(const Caller&, const v1::ListPastEventsRequest& request,
                                       v1::ListPastEventsResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
   const auto list = ReadListRequest(request);
@@ -107,7 +107,7 @@ ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
   return {};
 }
 
-ServiceStatus Service::GetLinkHistory(const v1::GetLinkHistoryRequest& request,
+ServiceStatus Service::GetLinkHistory(const Caller&, const v1::GetLinkHistoryRequest& request,
                                       v1::GetLinkHistoryResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
   const auto query = SeriesQueryOf(request, request.port());
@@ -126,7 +126,7 @@ ServiceStatus Service::GetLinkHistory(const v1::GetLinkHistoryRequest& request,
   return {};
 }
 
-ServiceStatus Service::GetJobHistory(const v1::GetJobHistoryRequest& request,
+ServiceStatus Service::GetJobHistory(const Caller&, const v1::GetJobHistoryRequest& request,
                                      v1::GetJobHistoryResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
   const auto query = SeriesQueryOf(request, request.job_id());

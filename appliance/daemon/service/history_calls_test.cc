@@ -50,10 +50,10 @@ TEST_F(HistoryCalls, ClockTenYearsAheadIsAProblem) {
   clock_ = [] { return WallClock() + std::chrono::hours(24 * 3652); };
   OpenHistory();
   v1::Health health;
-  ASSERT_TRUE(service_->GetHealth({}, health));
+  ASSERT_TRUE(service_->GetHealth(LocalCaller(), {}, health));
   EXPECT_THAT(health.problems(), testing::Contains(HasSubstr("days ahead of the time")));
   v1::ListProblemsResponse listed;
-  ASSERT_TRUE(service_->ListProblems({}, listed));
+  ASSERT_TRUE(service_->ListProblems(LocalCaller(), {}, listed));
   EXPECT_EQ(listed.problems(listed.problems_size() - 1).kind(), "history_retention_suspended");
 }
 
@@ -61,9 +61,9 @@ TEST_F(HistoryCalls, FailWithoutAHistory) {
   v1::ListPastEventsResponse events;
   v1::GetLinkHistoryResponse links;
   v1::GetJobHistoryResponse jobs;
-  for (const ServiceStatus& status :
-       {service_->ListPastEvents({}, events), service_->GetLinkHistory({}, links),
-        service_->GetJobHistory({}, jobs)}) {
+  for (const ServiceStatus& status : {service_->ListPastEvents(LocalCaller(), {}, events),
+                                      service_->GetLinkHistory(LocalCaller(), {}, links),
+                                      service_->GetJobHistory(LocalCaller(), {}, jobs)}) {
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().fault, ServiceFault::kNoHistory);
     EXPECT_THAT(status.error().message, HasSubstr("history.file"));
@@ -79,7 +79,7 @@ TEST_F(HistoryCalls, SlowQueryAsksForAShorterRange) {
   v1::GetLinkHistoryRequest request;
   request.set_port("leaf0:1");
   v1::GetLinkHistoryResponse response;
-  const ServiceStatus status = service_->GetLinkHistory(request, response);
+  const ServiceStatus status = service_->GetLinkHistory(LocalCaller(), request, response);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().fault, ServiceFault::kTooLong);
   EXPECT_THAT(status.error().message, HasSubstr("shorter time range (start_time, end_time)"));
@@ -91,7 +91,7 @@ TEST_F(HistoryCalls, NegativeNumberOfPointsIsAnError) {
   request.set_port("leaf0:1");
   request.set_max_points(-1);
   v1::GetLinkHistoryResponse response;
-  const ServiceStatus status = service_->GetLinkHistory(request, response);
+  const ServiceStatus status = service_->GetLinkHistory(LocalCaller(), request, response);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().fault, ServiceFault::kBadRequest);
   EXPECT_THAT(status.error().message, HasSubstr("max_points"));
@@ -110,28 +110,29 @@ TEST_F(HistoryCalls, EventsAreReturnedUnchangedInPages) {
   v1::ListPastEventsRequest request;
   request.set_page_size(2);
   v1::ListPastEventsResponse first;
-  ASSERT_TRUE(service_->ListPastEvents(request, first));
+  ASSERT_TRUE(service_->ListPastEvents(LocalCaller(), request, first));
   ASSERT_THAT(first.events(), SizeIs(2));
   EXPECT_EQ(first.events(0).finding().place(), "leaf2");
   EXPECT_EQ(first.events(0).cursor(), 0u) << "cursors are valid in one process only";
   request.set_page_token(first.next_page_token());
   v1::ListPastEventsResponse second;
-  ASSERT_TRUE(service_->ListPastEvents(request, second));
+  ASSERT_TRUE(service_->ListPastEvents(LocalCaller(), request, second));
   ASSERT_THAT(second.events(), SizeIs(1));
   EXPECT_EQ(Nanoseconds(second.events(0).event_time()), 0);
   EXPECT_EQ(second.next_page_token(), "");
   request.set_page_size(1);
   v1::ListPastEventsResponse smaller;
-  EXPECT_TRUE(service_->ListPastEvents(request, smaller)) << "the page size may change";
+  EXPECT_TRUE(service_->ListPastEvents(LocalCaller(), request, smaller))
+      << "the page size may change";
   request.set_kind(v1::Event::KIND_FAULT_RESOLVED);
   v1::ListPastEventsResponse other;
-  const ServiceStatus changed = service_->ListPastEvents(request, other);
+  const ServiceStatus changed = service_->ListPastEvents(LocalCaller(), request, other);
   ASSERT_FALSE(changed);
   EXPECT_THAT(changed.error().message, HasSubstr("belongs to a different request"));
   for (const char* token : {"x", "1", "1.", ".1", "1.2x", "1.2", "1.2.3"}) {
     request.set_page_token(token);
     v1::ListPastEventsResponse none;
-    EXPECT_FALSE(service_->ListPastEvents(request, none)) << token;
+    EXPECT_FALSE(service_->ListPastEvents(LocalCaller(), request, none)) << token;
   }
 }
 
@@ -148,7 +149,7 @@ TEST_F(HistoryCalls, LinkUtilisationIsTheMeanOrUnknown) {
   v1::GetLinkHistoryRequest request;
   request.set_port("leaf0:Ethernet1");
   v1::GetLinkHistoryResponse response;
-  ASSERT_TRUE(service_->GetLinkHistory(request, response));
+  ASSERT_TRUE(service_->GetLinkHistory(LocalCaller(), request, response));
   EXPECT_EQ(Nanoseconds(response.step()), kMinuteNs);
   ASSERT_THAT(response.points(), SizeIs(2)) << "minute 11 has no data";
   EXPECT_EQ(Nanoseconds(response.points(0).start_time()), 10 * kMinuteNs);
@@ -157,7 +158,7 @@ TEST_F(HistoryCalls, LinkUtilisationIsTheMeanOrUnknown) {
   EXPECT_FALSE(response.points(1).has_mean_utilization());
   EXPECT_EQ(response.points(1).ce_marked_packets(), 9u);
   request.set_port("leaf9:Ethernet1");
-  const ServiceStatus unknown = service_->GetLinkHistory(request, response);
+  const ServiceStatus unknown = service_->GetLinkHistory(LocalCaller(), request, response);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().fault, ServiceFault::kUnknownElement);
 }
@@ -178,14 +179,14 @@ TEST_F(HistoryCalls, JobPeriodIsTheMeanAndServiceTheWorst) {
   v1::GetJobHistoryRequest request;
   request.set_job_id("4711");
   v1::GetJobHistoryResponse response;
-  ASSERT_TRUE(service_->GetJobHistory(request, response));
+  ASSERT_TRUE(service_->GetJobHistory(LocalCaller(), request, response));
   ASSERT_THAT(response.points(), SizeIs(1));
   EXPECT_EQ(Nanoseconds(response.points(0).mean_iteration_period()), 250);
   EXPECT_EQ(response.points(0).iteration_count(), 300);
   EXPECT_EQ(response.points(0).service_level_state(), v1::ServiceLevel::STATE_MISSED);
   EXPECT_EQ(response.points(0).snapshot_count(), 12u);
   request.set_job_id("nobody");
-  const ServiceStatus unknown = service_->GetJobHistory(request, response);
+  const ServiceStatus unknown = service_->GetJobHistory(LocalCaller(), request, response);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().fault, ServiceFault::kUnknownJob);
 }
@@ -199,7 +200,7 @@ TEST_F(HistoryCalls, InvalidRangeIsAnError) {
     request.clear_end_time();
     if (until != 0) *request.mutable_end_time() = TimestampMessage(until);
     *request.mutable_step() = DurationMessage(step);
-    const ServiceStatus status = service_->GetLinkHistory(request, response);
+    const ServiceStatus status = service_->GetLinkHistory(LocalCaller(), request, response);
     return status ? ServiceFault::kCount : status.error().fault;
   };
   EXPECT_EQ(fault(20, 10, 0), ServiceFault::kBadRequest);

@@ -137,7 +137,8 @@ void FillRegistered(const Allocation& job, const AnswerView* answer, v1::Registe
 
 }  // namespace
 
-ServiceStatus Service::ListJobs(const v1::ListJobsRequest& in, v1::ListJobsResponse& out) {
+ServiceStatus Service::ListJobs(const Caller&, const v1::ListJobsRequest& in,
+                                v1::ListJobsResponse& out) {
   if (in.has_at_time()) return PastJobs(in, out);
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
@@ -148,7 +149,8 @@ ServiceStatus Service::ListJobs(const v1::ListJobsRequest& in, v1::ListJobsRespo
                   *out.mutable_jobs(), out);
 }
 
-ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobResponse& out) {
+ServiceStatus Service::GetJob(const Caller&, const v1::GetJobRequest& request,
+                              v1::GetJobResponse& out) {
   if (request.has_at_time()) return PastJob(request, out);
   const auto answer = Answered();
   if (!answer) return tl::unexpected(answer.error());
@@ -221,7 +223,7 @@ void Service::CheckRegistered(const Allocation& job, v1::RegisterJobResponse& ou
   }
 }
 
-ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
+ServiceStatus Service::RegisterJob(const Caller&, const v1::RegisterJobRequest& request,
                                    v1::RegisterJobResponse& out) {
   if (const auto sound = CheckJob(request); !sound) return sound;
   // A retry without start_time keeps the start of the running job.
@@ -259,7 +261,8 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
   return {};
 }
 
-ServiceStatus Service::EndJob(const v1::EndJobRequest& request, v1::EndJobResponse& out) {
+ServiceStatus Service::EndJob(const Caller&, const v1::EndJobRequest& request,
+                              v1::EndJobResponse& out) {
   if (const auto sound = CheckTime("end_time", request.end_time()); !sound) return sound;
   Timestamp end = request.has_end_time() ? TimeOf(request.end_time()) : WallClock();
   const auto job = registry_.Find(request.scheduler_job_id());
@@ -278,7 +281,7 @@ ServiceStatus Service::EndJob(const v1::EndJobRequest& request, v1::EndJobRespon
   return RequireDurable(out.storage_problem());
 }
 
-ServiceStatus Service::GetRegisteredJob(const v1::GetRegisteredJobRequest& in,
+ServiceStatus Service::GetRegisteredJob(const Caller&, const v1::GetRegisteredJobRequest& in,
                                         v1::RegisteredJob& out) {
   const auto job = registry_.Find(in.scheduler_job_id());
   if (!job) {
@@ -290,7 +293,7 @@ ServiceStatus Service::GetRegisteredJob(const v1::GetRegisteredJobRequest& in,
   return {};
 }
 
-ServiceStatus Service::ListRegisteredJobs(const v1::ListRegisteredJobsRequest& in,
+ServiceStatus Service::ListRegisteredJobs(const Caller&, const v1::ListRegisteredJobsRequest& in,
                                           v1::ListRegisteredJobsResponse& out) {
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());

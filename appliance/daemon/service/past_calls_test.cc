@@ -105,12 +105,13 @@ class PastCalls : public ServiceTest {
 
   // Expects that the past answer is the one of the snapshot.
   template <typename Request, typename Response>
-  void ExpectSame(ServiceStatus (Service::*call)(const Request&, Response&), Request request) {
+  void ExpectSame(ServiceStatus (Service::*call)(const Caller&, const Request&, Response&),
+                  Request request) {
     Response now;
-    ASSERT_TRUE((service_.get()->*call)(request, now));
+    ASSERT_TRUE((service_.get()->*call)(LocalCaller(), request, now));
     *request.mutable_at_time() = TimestampMessage(kPastStartNs);
     Response past;
-    const ServiceStatus status = (service_.get()->*call)(request, past);
+    const ServiceStatus status = (service_.get()->*call)(LocalCaller(), request, past);
     ASSERT_TRUE(status) << status.error().message;
     EXPECT_EQ(Nanoseconds(past.snapshot().data_time()), kPastStartNs);
     EXPECT_EQ(past.snapshot().version(), 0u);
@@ -123,11 +124,11 @@ class PastCalls : public ServiceTest {
     EXPECT_GT(now.ByteSizeLong(), 0u) << "otherwise the comparison means nothing";
   }
   template <typename Request, typename Response>
-  ServiceError ErrorOf(ServiceStatus (Service::*call)(const Request&, Response&), Request request,
-                       int64_t at_ns) {
+  ServiceError ErrorOf(ServiceStatus (Service::*call)(const Caller&, const Request&, Response&),
+                       Request request, int64_t at_ns) {
     *request.mutable_at_time() = TimestampMessage(at_ns);
     Response response;
-    const ServiceStatus status = (service_.get()->*call)(request, response);
+    const ServiceStatus status = (service_.get()->*call)(LocalCaller(), request, response);
     return status ? ServiceError{.fault = ServiceFault::kCount} : status.error();
   }
 
@@ -182,11 +183,11 @@ TEST_F(PastCalls, AnswerIsThatOfTheLastMinuteAtOrBefore) {
   v1::ListJobsRequest request;
   *request.mutable_at_time() = TimestampMessage(kPastStartNs + kPastMinuteNs - 1);
   v1::ListJobsResponse two;
-  ASSERT_TRUE(service_->ListJobs(request, two));
+  ASSERT_TRUE(service_->ListJobs(LocalCaller(), request, two));
   EXPECT_THAT(two.jobs(), SizeIs(2));
   *request.mutable_at_time() = TimestampMessage(kPastStartNs + kPastMinuteNs);
   v1::ListJobsResponse none;
-  ASSERT_TRUE(service_->ListJobs(request, none));
+  ASSERT_TRUE(service_->ListJobs(LocalCaller(), request, none));
   EXPECT_THAT(none.jobs(), SizeIs(0));
   EXPECT_EQ(Nanoseconds(none.snapshot().data_time()), kPastStartNs + kPastMinuteNs);
 }
@@ -220,14 +221,14 @@ TEST_F(PastCalls, PagesComeFromOneVersion) {
   *request.mutable_at_time() = TimestampMessage(kPastStartNs + 5 * kPastMinuteNs);
   request.set_page_size(1);
   v1::ListJobsResponse first;
-  ASSERT_TRUE(service_->ListJobs(request, first));
+  ASSERT_TRUE(service_->ListJobs(LocalCaller(), request, first));
   ASSERT_THAT(first.jobs(), SizeIs(1));
   EXPECT_EQ(first.total_size(), 2);
   Publish({});
   StoreAt(kPastStartNs + kPastMinuteNs);
   request.set_page_token(first.next_page_token());
   v1::ListJobsResponse second;
-  ASSERT_TRUE(service_->ListJobs(request, second));
+  ASSERT_TRUE(service_->ListJobs(LocalCaller(), request, second));
   ASSERT_THAT(second.jobs(), SizeIs(1));
   EXPECT_EQ(second.jobs(0).job_id(), "nccl-2");
   EXPECT_EQ(second.next_page_token(), "");
@@ -265,7 +266,7 @@ TEST_F(PastCalls, LinkLoadsAreThoseOfTheMinute) {
   *request.mutable_at_time() = TimestampMessage(kPastStartNs + kPastMinuteNs - 1);
   request.set_page_size(1);
   v1::ListLinkLoadsResponse first;
-  ASSERT_TRUE(service_->ListLinkLoads(request, first));
+  ASSERT_TRUE(service_->ListLinkLoads(LocalCaller(), request, first));
   EXPECT_EQ(first.total_size(), 2);
   ASSERT_THAT(first.link_loads(), SizeIs(1));
   EXPECT_EQ(first.link_loads(0).port(), "leaf0:Ethernet1");
@@ -276,7 +277,7 @@ TEST_F(PastCalls, LinkLoadsAreThoseOfTheMinute) {
   EXPECT_EQ(Nanoseconds(first.snapshot().data_time()), kPastStartNs + kPastMinuteNs);
   request.set_page_token(first.next_page_token());
   v1::ListLinkLoadsResponse second;
-  ASSERT_TRUE(service_->ListLinkLoads(request, second));
+  ASSERT_TRUE(service_->ListLinkLoads(LocalCaller(), request, second));
   ASSERT_THAT(second.link_loads(), SizeIs(1));
   EXPECT_FALSE(second.link_loads(0).has_utilization());
   EXPECT_EQ(second.link_loads(0).ce_marked_packets(), 9u);

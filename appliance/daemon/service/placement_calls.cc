@@ -195,7 +195,7 @@ std::vector<Allocation> Service::Allocations(const Snapshot& snapshot) const {
   return all;
 }
 
-ServiceStatus Service::RecommendNodes(const v1::RecommendNodesRequest& request,
+ServiceStatus Service::RecommendNodes(const Caller&, const v1::RecommendNodesRequest& request,
                                       v1::RecommendNodesResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
   const Fabric& fabric = *daemon_.fabric();
@@ -238,7 +238,8 @@ ServiceStatus Service::RecommendNodes(const v1::RecommendNodesRequest& request,
   return {};
 }
 
-ServiceStatus Service::ListNodes(const v1::ListNodesRequest& in, v1::ListNodesResponse& out) {
+ServiceStatus Service::ListNodes(const Caller&, const v1::ListNodesRequest& in,
+                                 v1::ListNodesResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());

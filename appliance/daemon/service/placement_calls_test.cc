@@ -25,13 +25,13 @@ class PlacementCallsTest : public ServiceTest {
  protected:
   v1::RecommendNodesResponse Ask(const v1::RecommendNodesRequest& request) {
     v1::RecommendNodesResponse response;
-    const ServiceStatus status = service_->RecommendNodes(request, response);
+    const ServiceStatus status = service_->RecommendNodes(LocalCaller(), request, response);
     EXPECT_TRUE(status) << status.error().message;
     return response;
   }
   ServiceError ErrorOf(const v1::RecommendNodesRequest& request) {
     v1::RecommendNodesResponse response;
-    const ServiceStatus status = service_->RecommendNodes(request, response);
+    const ServiceStatus status = service_->RecommendNodes(LocalCaller(), request, response);
     return status ? ServiceError{.fault = ServiceFault::kCount} : status.error();
   }
   static v1::RecommendNodesRequest Nodes(uint32_t nodes) {
@@ -54,7 +54,7 @@ class PlacementCallsTest : public ServiceTest {
     *job.mutable_start_time() = TimestampMessage(1'000'000'000);
     job.add_nodes()->set_node(node);
     v1::RegisterJobResponse registered;
-    ASSERT_TRUE(service_->RegisterJob(job, registered));
+    ASSERT_TRUE(service_->RegisterJob(LocalCaller(), job, registered));
   }
   v1::ListRegisteredJobsResponse Listed(bool ended, uint32_t page_size = 0,
                                         const std::string& token = "") {
@@ -63,7 +63,7 @@ class PlacementCallsTest : public ServiceTest {
     request.set_page_size(page_size);
     request.set_page_token(token);
     v1::ListRegisteredJobsResponse response;
-    EXPECT_TRUE(service_->ListRegisteredJobs(request, response));
+    EXPECT_TRUE(service_->ListRegisteredJobs(LocalCaller(), request, response));
     return response;
   }
 };
@@ -153,7 +153,8 @@ TEST_F(PlacementCallsTest, FindingsOfTheSnapshotCount) {
 TEST_F(PlacementCallsTest, ListsTheHealthOfAllNodes) {
   OpenDaemon(kFabric);
   v1::ListNodesResponse response;
-  EXPECT_EQ(service_->ListNodes({}, response).error().fault, ServiceFault::kNoAnswerYet);
+  EXPECT_EQ(service_->ListNodes(LocalCaller(), {}, response).error().fault,
+            ServiceFault::kNoAnswerYet);
   Snapshot snapshot = Seen();
   const topology::Fabric& fabric = *daemon_->fabric();
   const auto nic_of = [&](std::string_view host) {
@@ -169,7 +170,7 @@ TEST_F(PlacementCallsTest, ListsTheHealthOfAllNodes) {
   snapshot.findings = std::make_shared<const Findings>(Findings{active, ended, suspected});
   Publish(std::move(snapshot));
   Register(7, "host1");
-  ASSERT_TRUE(service_->ListNodes({}, response));
+  ASSERT_TRUE(service_->ListNodes(LocalCaller(), {}, response));
   ASSERT_THAT(response.nodes(), SizeIs(4));
   EXPECT_EQ(response.total_size(), 4);
   const auto& nodes = response.nodes();
@@ -189,13 +190,13 @@ TEST_F(PlacementCallsTest, ListsTheHealthOfAllNodes) {
   request.set_order_by("health desc");
   request.set_page_size(1);
   v1::ListNodesResponse first;
-  ASSERT_TRUE(service_->ListNodes(request, first));
+  ASSERT_TRUE(service_->ListNodes(LocalCaller(), request, first));
   ASSERT_THAT(first.nodes(), SizeIs(1));
   EXPECT_EQ(first.nodes(0).node(), "host1");
   EXPECT_EQ(first.total_size(), 2);
   request.set_page_token(first.next_page_token());
   v1::ListNodesResponse second;
-  ASSERT_TRUE(service_->ListNodes(request, second));
+  ASSERT_TRUE(service_->ListNodes(LocalCaller(), request, second));
   ASSERT_THAT(second.nodes(), SizeIs(1));
   EXPECT_EQ(second.nodes(0).node(), "host2");
 }
@@ -207,7 +208,7 @@ TEST_F(PlacementCallsTest, RegisteredJobsAreListedWithoutAnyPacket) {
   end.set_scheduler_job_id(8);
   *end.mutable_end_time() = TimestampMessage(2'000'000'000);
   v1::EndJobResponse ended;
-  ASSERT_TRUE(service_->EndJob(end, ended));
+  ASSERT_TRUE(service_->EndJob(LocalCaller(), end, ended));
   EXPECT_THAT(Listed(false).registered_jobs(), SizeIs(2));
   const v1::ListRegisteredJobsResponse first = Listed(true, 2);
   ASSERT_THAT(first.registered_jobs(), SizeIs(2));
@@ -229,7 +230,7 @@ TEST_F(PlacementCallsTest, RefusesJobsThatTheFileCannotStore) {
     job.add_nodes()->set_node("host1");
     change(job);
     v1::RegisterJobResponse registered;
-    const ServiceStatus status = service_->RegisterJob(job, registered);
+    const ServiceStatus status = service_->RegisterJob(LocalCaller(), job, registered);
     return status ? ServiceFault::kCount : status.error().fault;
   };
   EXPECT_EQ(fault_of([](auto&) {}), ServiceFault::kCount);
@@ -268,9 +269,9 @@ TEST_F(PlacementCallsTest, RetriedRegistrationKeepsTheStart) {
   job.set_scheduler_job_id(7);
   job.add_nodes()->set_node("host1");
   v1::RegisterJobResponse registered;
-  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), job, registered));
   const auto start = Nanoseconds(Listed(false).registered_jobs(0).start_time());
-  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), job, registered));
   EXPECT_EQ(Nanoseconds(Listed(false).registered_jobs(0).start_time()), start);
 }
 
@@ -283,7 +284,7 @@ TEST_F(PlacementCallsTest, InvalidTimeIsRefusedWithTheFieldName) {
     if (start_ns != 0) *job.mutable_start_time() = TimestampMessage(start_ns);
     if (limit_ns != 0) *job.mutable_limit_time() = TimestampMessage(limit_ns);
     v1::RegisterJobResponse registered;
-    const ServiceStatus status = service_->RegisterJob(job, registered);
+    const ServiceStatus status = service_->RegisterJob(LocalCaller(), job, registered);
     return status ? "" : status.error().violations.at(0).field;
   };
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
@@ -299,7 +300,7 @@ TEST_F(PlacementCallsTest, InvalidTimeIsRefusedWithTheFieldName) {
     end.set_scheduler_job_id(7);
     *end.mutable_end_time() = TimestampMessage(end_ns);
     v1::EndJobResponse ended;
-    const ServiceStatus status = service_->EndJob(end, ended);
+    const ServiceStatus status = service_->EndJob(LocalCaller(), end, ended);
     return status ? "" : status.error().violations.at(0).field;
   };
   EXPECT_EQ(ends(-1), "end_time");
@@ -317,11 +318,11 @@ TEST_F(PlacementCallsTest, JobWithAStartInTheFutureCanBeEnded) {
   job.add_nodes()->set_node("host1");
   *job.mutable_start_time() = TimestampMessage(4'000'000'000 * kSecond);
   v1::RegisterJobResponse registered;
-  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), job, registered));
   v1::EndJobRequest end;
   end.set_scheduler_job_id(7);
   v1::EndJobResponse ended;
-  EXPECT_TRUE(service_->EndJob(end, ended));
+  EXPECT_TRUE(service_->EndJob(LocalCaller(), end, ended));
   EXPECT_EQ(Nanoseconds(Listed(true).registered_jobs(0).end_time()), 4'000'000'000 * kSecond);
 }
 
@@ -342,7 +343,7 @@ TEST_F(PlacementCallsTest, WhatTheAnalysisCannotUseOfAJobIsLogged) {
     for (const uint32_t gpu : {0, 4, 5}) node.add_gpu_indexes(gpu);
   }
   v1::RegisterJobResponse registered;
-  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), job, registered));
   EXPECT_THAT(registered.unknown_nodes(), ElementsAre("host8", "host9"));
   EXPECT_THAT(warnings,
               ElementsAre(HasSubstr("registered job 8: the start time 2096-10-02T07:06:40Z is in "
@@ -366,7 +367,7 @@ TEST_F(PlacementCallsTest, DuplicateNodeCountsOnce) {
   add("elsewhere", {});
   add("elsewhere", {2});
   v1::RegisterJobResponse registered;
-  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), job, registered));
   EXPECT_THAT(registered.unknown_nodes(), ElementsAre("elsewhere"));
   const v1::ListRegisteredJobsResponse listed = Listed(false);
   ASSERT_THAT(listed.registered_jobs(0).nodes(), SizeIs(2));
@@ -388,7 +389,7 @@ TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
     v1::EndJobRequest end;
     end.set_scheduler_job_id(8);
     v1::EndJobResponse ended;
-    ASSERT_TRUE(service_->EndJob(end, ended));
+    ASSERT_TRUE(service_->EndJob(LocalCaller(), end, ended));
     service_.reset();
   }
   auto file = JobFile::Open(path, notify);
@@ -443,55 +444,55 @@ class DurableJobsTest : public PlacementCallsTest {
 
 TEST_F(DurableJobsTest, StoredJobIsDurable) {
   Open(true);
-  ASSERT_TRUE(service_->RegisterJob(Job(7), registered_));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), Job(7), registered_));
   EXPECT_TRUE(registered_.durable());
   EXPECT_EQ(registered_.storage_problem(), "");
-  ASSERT_TRUE(service_->EndJob(End(7), ended_));
+  ASSERT_TRUE(service_->EndJob(LocalCaller(), End(7), ended_));
   EXPECT_TRUE(ended_.durable());
 }
 
 TEST_F(DurableJobsTest, NoJobIsDurableWithoutAFile) {
   OpenDaemon(kFabric);
-  ASSERT_TRUE(service_->RegisterJob(Job(7), registered_));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), Job(7), registered_));
   EXPECT_FALSE(registered_.durable());
   EXPECT_THAT(registered_.storage_problem(), HasSubstr("no `jobs.file`"));
 }
 
 TEST_F(DurableJobsTest, JobThatIsNotStoredIsAcceptedButNotDurable) {
   Open(false);
-  ASSERT_TRUE(service_->RegisterJob(Job(7), registered_));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), Job(7), registered_));
   BreakFile();
-  ASSERT_TRUE(service_->RegisterJob(Job(8), registered_));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), Job(8), registered_));
   EXPECT_FALSE(registered_.durable());
   EXPECT_THAT(registered_.storage_problem(), HasSubstr("jobs.db: is a folder"));
-  ASSERT_TRUE(service_->EndJob(End(7), ended_));
+  ASSERT_TRUE(service_->EndJob(LocalCaller(), End(7), ended_));
   EXPECT_FALSE(ended_.durable());
   EXPECT_THAT(Listed(true).registered_jobs(), SizeIs(2));
   RepairFile();
-  ASSERT_TRUE(service_->RegisterJob(Job(8), registered_));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), Job(8), registered_));
   EXPECT_TRUE(registered_.durable());
 }
 
 TEST_F(DurableJobsTest, RequiredDurabilityRefusesAJobThatIsNotStored) {
   Open(true);
-  ASSERT_TRUE(service_->RegisterJob(Job(7), registered_));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), Job(7), registered_));
   BreakFile();
   for (const uint64_t id : {8, 9}) {  // the first fails to write; the second is refused at once
-    const ServiceStatus status = service_->RegisterJob(Job(id), registered_);
+    const ServiceStatus status = service_->RegisterJob(LocalCaller(), Job(id), registered_);
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().fault, ServiceFault::kNotStored);
     EXPECT_THAT(status.error().message, HasSubstr("jobs.db: is a folder"));
   }
-  EXPECT_FALSE(service_->RegisterJob(Job(7, "host2"), registered_));
+  EXPECT_FALSE(service_->RegisterJob(LocalCaller(), Job(7, "host2"), registered_));
   ASSERT_THAT(Listed(true).registered_jobs(), SizeIs(1)) << "refused jobs are not kept";
   EXPECT_EQ(Listed(true).registered_jobs(0).nodes(0).node(), "host1");
-  const ServiceStatus end = service_->EndJob(End(7), ended_);
+  const ServiceStatus end = service_->EndJob(LocalCaller(), End(7), ended_);
   ASSERT_FALSE(end);
   EXPECT_EQ(end.error().fault, ServiceFault::kNotStored);
   EXPECT_TRUE(Listed(true).registered_jobs(0).ended()) << "the job has ended nevertheless";
   RepairFile();
-  EXPECT_TRUE(service_->RegisterJob(Job(8), registered_));
-  EXPECT_TRUE(service_->EndJob(End(7), ended_));
+  EXPECT_TRUE(service_->RegisterJob(LocalCaller(), Job(8), registered_));
+  EXPECT_TRUE(service_->EndJob(LocalCaller(), End(7), ended_));
   service_.reset();
   file_.reset();
   auto file = JobFile::Open(path(), [](Severity, const std::string&) {});

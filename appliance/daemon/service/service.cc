@@ -281,7 +281,7 @@ void AddCertificateProblems(const std::vector<CertificateState>& certificates, T
 
 }  // namespace
 
-ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
+ServiceStatus Service::GetHealth(const Caller&, const v1::GetHealthRequest&, v1::Health& out) {
   const Timestamp now = WallClock();
   const auto answer = views_.Latest();
   const std::vector<SourceState> sources = daemon_.Sources();
@@ -358,7 +358,8 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
   return {};
 }
 
-ServiceStatus Service::ListSources(const v1::ListSourcesRequest& in, v1::ListSourcesResponse& out) {
+ServiceStatus Service::ListSources(const Caller&, const v1::ListSourcesRequest& in,
+                                   v1::ListSourcesResponse& out) {
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
   std::vector<SourceState> sources = daemon_.Sources();
@@ -369,7 +370,7 @@ ServiceStatus Service::ListSources(const v1::ListSourcesRequest& in, v1::ListSou
   return FillPage(*list, 0, sources.size(), fill, *out.mutable_sources(), out);
 }
 
-ServiceStatus Service::ListProblems(const v1::ListProblemsRequest& in,
+ServiceStatus Service::ListProblems(const Caller&, const v1::ListProblemsRequest& in,
                                     v1::ListProblemsResponse& out) {
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/common/access/caller.h"
 #include "appliance/common/process/notice.h"
 #include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/service/answer_view.h"
@@ -45,9 +46,11 @@ class Service {
       Notify notify = [](Severity, const std::string&) {});
 
   // Declares one function for each call without a stream:
-  //   ServiceStatus ListJobs(const v1::ListJobsRequest& request, v1::ListJobsResponse& out);
+  //   ServiceStatus ListJobs(const Caller& caller, const v1::ListJobsRequest& request,
+  //                          v1::ListJobsResponse& out);
+  // The transport has checked that a role of the caller permits the call (role.h).
 #define ROCESCOPE_CALL(service, name, request, response, path, access) \
-  ServiceStatus name(const v1::request& in, v1::response& out);
+  ServiceStatus name(const Caller& caller, const v1::request& in, v1::response& out);
 #include "rocescope/v1/service_calls.inc"
 
   // Sets the problem of the last reload of configuration and host files, which GetHealth reports;

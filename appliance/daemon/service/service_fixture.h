@@ -64,7 +64,7 @@ class ServiceTest : public testing::Test {
       for (uint32_t gpu = 0; gpu < 1024; ++gpu) one.add_gpu_indexes(gpu);
     }
     v1::RegisterJobResponse response;
-    ASSERT_TRUE(service_->RegisterJob(request, response));
+    ASSERT_TRUE(service_->RegisterJob(LocalCaller(), request, response));
   }
 
   // Publishes a snapshot with the topology, with this number of analysis restarts and dropped

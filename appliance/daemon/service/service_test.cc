@@ -22,10 +22,11 @@ using testing::Property;
 using testing::SizeIs;
 
 template <typename Request, typename Response>
-ServiceFault FaultOf(Service& service, ServiceStatus (Service::*call)(const Request&, Response&),
+ServiceFault FaultOf(Service& service,
+                     ServiceStatus (Service::*call)(const Caller&, const Request&, Response&),
                      const Request& request) {
   Response response;
-  const ServiceStatus status = (service.*call)(request, response);
+  const ServiceStatus status = (service.*call)(LocalCaller(), request, response);
   return status ? ServiceFault::kCount : status.error().fault;
 }
 
@@ -36,7 +37,7 @@ TEST_F(ServiceTest, MissingSnapshotIsAnError) {
   EXPECT_EQ(FaultOf(*service_, &Service::ListFindings, v1::ListFindingsRequest()),
             ServiceFault::kNoAnswerYet);
   v1::Health health;
-  ASSERT_TRUE(service_->GetHealth({}, health));
+  ASSERT_TRUE(service_->GetHealth(LocalCaller(), {}, health));
   EXPECT_EQ(health.state(), v1::Health::STATE_WAITING);
   EXPECT_FALSE(health.has_snapshot());
   EXPECT_TRUE(health.has_topology());
@@ -46,7 +47,7 @@ TEST_F(ServiceTest, IsWaitingUntilTelemetryArrives) {
   OpenDaemon(kFabric);
   Publish({});
   v1::Health health;
-  ASSERT_TRUE(service_->GetHealth({}, health));
+  ASSERT_TRUE(service_->GetHealth(LocalCaller(), {}, health));
   EXPECT_EQ(health.state(), v1::Health::STATE_WAITING);
   EXPECT_TRUE(health.has_snapshot());
 }
@@ -63,19 +64,19 @@ TEST_F(ServiceTest, DroppedRecordsAreAProblemAndPartOfTheCoverage) {
   Publish(snapshot(), 0,
           {.records = {.taken = 5'000, .given_up = 5'000}, .over = std::chrono::seconds(60)});
   v1::Health health;
-  ASSERT_TRUE(service_->GetHealth({}, health));
+  ASSERT_TRUE(service_->GetHealth(LocalCaller(), {}, health));
   EXPECT_EQ(health.state(), v1::Health::STATE_DEGRADED);
   EXPECT_THAT(health.problems(), ElementsAre(HasSubstr("dropped 5,000 of 10,000 records")));
   v1::ListFindingsResponse findings;
-  ASSERT_TRUE(service_->ListFindings({}, findings));
+  ASSERT_TRUE(service_->ListFindings(LocalCaller(), {}, findings));
   EXPECT_THAT(findings.findings(), IsEmpty());
   EXPECT_EQ(findings.coverage().dropped_records_note(), health.problems(0));
   Publish(snapshot());
   v1::Health after;
-  ASSERT_TRUE(service_->GetHealth({}, after));
+  ASSERT_TRUE(service_->GetHealth(LocalCaller(), {}, after));
   EXPECT_THAT(after.problems(), IsEmpty());
   v1::ListFindingsResponse whole;
-  ASSERT_TRUE(service_->ListFindings({}, whole));
+  ASSERT_TRUE(service_->ListFindings(LocalCaller(), {}, whole));
   EXPECT_EQ(whole.coverage().dropped_records_note(), "");
 }
 
@@ -88,7 +89,7 @@ TEST_F(ServiceTest, ProblemsAreValidUtf8) {
   snapshot.cabling = std::make_shared<const CablingAnswer>(std::move(cabling));
   Publish(std::move(snapshot));
   v1::ListProblemsResponse problems;
-  ASSERT_TRUE(service_->ListProblems({}, problems));
+  ASSERT_TRUE(service_->ListProblems(LocalCaller(), {}, problems));
   EXPECT_THAT(problems.problems(), Contains(AllOf(Property(&v1::Problem::kind, "unknown_node"),
                                                   Property(&v1::Problem::place, "leaf?"))));
 }
@@ -98,7 +99,7 @@ TEST_F(ServiceTest, CertificatesThatExpireSoonAreAProblem) {
   const auto problems = [this](const CertificateState& state) {
     service_->SetCertificates({state});
     v1::Health health;
-    EXPECT_TRUE(service_->GetHealth({}, health));
+    EXPECT_TRUE(service_->GetHealth(LocalCaller(), {}, health));
     return std::vector<std::string>(health.problems().begin(), health.problems().end());
   };
   const Timestamp now = WallClock();
@@ -129,7 +130,7 @@ TEST_F(ServiceTest, AUsedMemoryBudgetIsAProblem) {
   daemon_->answers().Publish(
       {.snapshot = std::make_shared<const Snapshot>(std::move(snapshot)), .is_memory_full = true});
   v1::Health health;
-  ASSERT_TRUE(service_->GetHealth({}, health));
+  ASSERT_TRUE(service_->GetHealth(LocalCaller(), {}, health));
   EXPECT_THAT(health.problems(),
               ElementsAre(HasSubstr("memory budget of 8G are used: 12,345 records of further flows "
                                     "were not analysed")));
@@ -147,10 +148,10 @@ TEST_F(ServiceTest, RefusedCounterSeriesAreAProblem) {
   const auto sentence = AllOf(HasSubstr("12,345 readings of series beyond the present 7"),
                               HasSubstr("increase the key `memory`"));
   v1::Health health;
-  ASSERT_TRUE(service_->GetHealth({}, health));
+  ASSERT_TRUE(service_->GetHealth(LocalCaller(), {}, health));
   EXPECT_THAT(health.problems(), ElementsAre(sentence));
   v1::ListProblemsResponse doctor;
-  ASSERT_TRUE(service_->ListProblems({}, doctor));
+  ASSERT_TRUE(service_->ListProblems(LocalCaller(), {}, doctor));
   EXPECT_THAT(doctor.problems(), Contains(AllOf(Property(&v1::Problem::kind, "memory_budget"),
                                                 Property(&v1::Problem::sentence, sentence))));
 }
@@ -159,13 +160,13 @@ TEST_F(ServiceTest, FailedReloadIsAProblemUntilOneSucceeds) {
   OpenDaemon(kFabric);
   service_->SetReloadProblem("appliance.yaml:1:1: wrong\nappliance.yaml:2:1: wrong too");
   v1::Health health;
-  ASSERT_TRUE(service_->GetHealth({}, health));
+  ASSERT_TRUE(service_->GetHealth(LocalCaller(), {}, health));
   EXPECT_EQ(health.state(), v1::Health::STATE_DEGRADED);
   EXPECT_THAT(health.problems(), ElementsAre("the last reload failed: appliance.yaml:1:1: wrong "
                                              "appliance.yaml:2:1: wrong too"));
   service_->SetReloadProblem("");
   v1::Health after;
-  ASSERT_TRUE(service_->GetHealth({}, after));
+  ASSERT_TRUE(service_->GetHealth(LocalCaller(), {}, after));
   EXPECT_THAT(after.problems(), IsEmpty());
 }
 
@@ -173,7 +174,7 @@ TEST_F(ServiceTest, RestrictionsThatTheKernelLacksAreAnExternalProblem) {
   OpenDaemon(kFabric);
   service_->SetMissingRestrictions({"the kernel does not support Landlock"});
   v1::Health health;
-  ASSERT_TRUE(service_->GetHealth({}, health));
+  ASSERT_TRUE(service_->GetHealth(LocalCaller(), {}, health));
   EXPECT_NE(health.state(), v1::Health::STATE_DEGRADED);
   EXPECT_THAT(health.external_problems(),
               ElementsAre("the appliance is not fully sandboxed: the kernel does not support "
@@ -192,7 +193,7 @@ TEST_F(ServiceTest, AgentsThatLoseBatchesAreAnExternalProblem) {
   heartbeat.set_lost_batches(3);
   daemon_->agents().Hear(host.connection, heartbeat, WallClock());
   v1::Health health;
-  ASSERT_TRUE(service_->GetHealth({}, health));
+  ASSERT_TRUE(service_->GetHealth(LocalCaller(), {}, health));
   EXPECT_THAT(health.external_problems(),
               ElementsAre(HasSubstr("agent of host0: batches were dropped")));
 }
@@ -225,7 +226,7 @@ TEST_F(ServiceTest, FindsAJobByIdNumberAndName) {
     v1::GetJobRequest request;
     request.set_job_id(name);
     v1::GetJobResponse response;
-    ASSERT_TRUE(service_->GetJob(request, response)) << name;
+    ASSERT_TRUE(service_->GetJob(LocalCaller(), request, response)) << name;
     EXPECT_EQ(response.job().job_id(), "nccl-1");
     EXPECT_EQ(response.summary().allocation().name(), "pretrain");
     EXPECT_EQ(response.snapshot().version(), 1u);
@@ -242,7 +243,7 @@ TEST_F(ServiceTest, RegisteredJobWithoutPacketsHasNoDataYet) {
   job.add_nodes()->set_node("host1.rack2.example");
   job.add_nodes()->set_node("elsewhere");
   v1::RegisterJobResponse registered;
-  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), job, registered));
   EXPECT_THAT(registered.unknown_nodes(), ElementsAre("elsewhere"));
   v1::GetJobRequest request;
   request.set_job_id("eval");
@@ -260,13 +261,13 @@ TEST_F(ServiceTest, AllPagesComeFromTheSnapshotOfTheFirst) {
   v1::ListJobsRequest request;
   request.set_page_size(1);
   v1::ListJobsResponse first;
-  ASSERT_TRUE(service_->ListJobs(request, first));
+  ASSERT_TRUE(service_->ListJobs(LocalCaller(), request, first));
   ASSERT_THAT(first.jobs(), SizeIs(1));
   EXPECT_EQ(first.jobs(0).job_id(), "nccl-1");
   Publish({});
   request.set_page_token(first.next_page_token());
   v1::ListJobsResponse second;
-  ASSERT_TRUE(service_->ListJobs(request, second));
+  ASSERT_TRUE(service_->ListJobs(LocalCaller(), request, second));
   ASSERT_THAT(second.jobs(), SizeIs(1));
   EXPECT_EQ(second.jobs(0).job_id(), "nccl-2");
   EXPECT_EQ(second.next_page_token(), "");
@@ -279,11 +280,11 @@ TEST_F(ServiceTest, PageOfADroppedSnapshotIsAnError) {
   v1::ListJobsRequest request;
   request.set_page_size(1);
   v1::ListJobsResponse first;
-  ASSERT_TRUE(service_->ListJobs(request, first));
+  ASSERT_TRUE(service_->ListJobs(LocalCaller(), request, first));
   for (size_t i = 0; i < AnswerViews::kKept; ++i) {
     Publish(TwoJobs());
     v1::ListJobsResponse other;
-    ASSERT_TRUE(service_->ListJobs({}, other));
+    ASSERT_TRUE(service_->ListJobs(LocalCaller(), {}, other));
   }
   request.set_page_token(first.next_page_token());
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kPageForgotten);
@@ -302,19 +303,19 @@ TEST_F(ServiceTest, ListsAreFilteredAndSorted) {
   request.set_order_by("job_id desc");
   request.set_page_size(1);
   v1::ListJobsResponse sorted;
-  ASSERT_TRUE(service_->ListJobs(request, sorted));
+  ASSERT_TRUE(service_->ListJobs(LocalCaller(), request, sorted));
   EXPECT_EQ(sorted.jobs(0).job_id(), "nccl-2");
   EXPECT_EQ(sorted.total_size(), 2);
   request.set_page_token(sorted.next_page_token());
   v1::ListJobsResponse rest;
-  ASSERT_TRUE(service_->ListJobs(request, rest));
+  ASSERT_TRUE(service_->ListJobs(LocalCaller(), request, rest));
   EXPECT_EQ(rest.jobs(0).job_id(), "nccl-1");
   EXPECT_EQ(rest.next_page_token(), "");
 
   v1::ListJobsRequest one;
   one.set_filter("job_id = nccl-2");
   v1::ListJobsResponse filtered;
-  ASSERT_TRUE(service_->ListJobs(one, filtered));
+  ASSERT_TRUE(service_->ListJobs(LocalCaller(), one, filtered));
   EXPECT_EQ(filtered.total_size(), 1);
   one.set_filter("no_such_field = 1");
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, one), ServiceFault::kBadRequest);
@@ -346,7 +347,7 @@ TEST_F(ServiceTest, ServiceLevelsArePagedWithTheViolatedOnesFirst) {
   request.set_page_size(3);
   while (true) {
     v1::ListServiceLevelsResponse page;
-    ASSERT_TRUE(service_->ListServiceLevels(request, page));
+    ASSERT_TRUE(service_->ListServiceLevels(LocalCaller(), request, page));
     EXPECT_EQ(page.total_size(), 4);
     EXPECT_THAT(page.indicators(), SizeIs(1));
     for (const v1::ServiceLevel& level : page.service_levels()) states.push_back(level.state());
@@ -358,7 +359,7 @@ TEST_F(ServiceTest, ServiceLevelsArePagedWithTheViolatedOnesFirst) {
   v1::ListServiceLevelsRequest missed;
   missed.set_filter("state = STATE_MISSED");
   v1::ListServiceLevelsResponse filtered;
-  ASSERT_TRUE(service_->ListServiceLevels(missed, filtered));
+  ASSERT_TRUE(service_->ListServiceLevels(LocalCaller(), missed, filtered));
   EXPECT_EQ(filtered.total_size(), 1);
 }
 
@@ -386,7 +387,7 @@ TEST_F(ServiceTest, ServiceLevelsOfAJobAreThoseOfItsHosts) {
   v1::ListServiceLevelsRequest request;
   request.set_job_id("nccl-2");
   v1::ListServiceLevelsResponse response;
-  ASSERT_TRUE(service_->ListServiceLevels(request, response));
+  ASSERT_TRUE(service_->ListServiceLevels(LocalCaller(), request, response));
   std::vector<std::string> entities;
   for (const v1::ServiceLevel& level : response.service_levels()) {
     entities.push_back(level.entity());
@@ -403,13 +404,13 @@ TEST_F(ServiceTest, ServiceLevelsOfAJobAreThoseOfItsHosts) {
 TEST_F(ServiceTest, ProblemsArePagedAndFiltered) {
   OpenDaemon("");
   v1::ListProblemsResponse all;
-  ASSERT_TRUE(service_->ListProblems({}, all));
+  ASSERT_TRUE(service_->ListProblems(LocalCaller(), {}, all));
   ASSERT_GT(all.total_size(), 0) << "without a topology there is at least one problem";
   EXPECT_EQ(all.problems_size(), all.total_size());
   v1::ListProblemsRequest none;
   none.set_filter("kind = no_such_kind");
   v1::ListProblemsResponse filtered;
-  ASSERT_TRUE(service_->ListProblems(none, filtered));
+  ASSERT_TRUE(service_->ListProblems(LocalCaller(), none, filtered));
   EXPECT_EQ(filtered.total_size(), 0);
 }
 
@@ -419,7 +420,7 @@ TEST_F(ServiceTest, PagesOfOneListComeFromOneRequest) {
   v1::ListJobsRequest request;
   request.set_page_size(1);
   v1::ListJobsResponse first;
-  ASSERT_TRUE(service_->ListJobs(request, first));
+  ASSERT_TRUE(service_->ListJobs(LocalCaller(), request, first));
   request.set_page_token(first.next_page_token());
   request.set_filter("id != nccl-1");
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kBadRequest);
@@ -432,7 +433,7 @@ TEST_F(ServiceTest, ListsSwitchesAboveEachNodeInPages) {
   std::vector<std::string> names;
   do {
     v1::ListNodeSwitchesResponse page;
-    ASSERT_TRUE(service_->ListNodeSwitches(request, page));
+    ASSERT_TRUE(service_->ListNodeSwitches(LocalCaller(), request, page));
     for (const v1::NodeSwitches& node : page.node_switches()) {
       names.push_back(node.node());
       EXPECT_THAT(node.leaf_switches(), SizeIs(1));
@@ -452,7 +453,7 @@ TEST_F(ServiceTest, FindsPathsBetweenEndpoints) {
     request.set_source(source);
     request.set_destination(destination);
     v1::FindPathsResponse response;
-    EXPECT_TRUE(service_->FindPaths(request, response)) << source;
+    EXPECT_TRUE(service_->FindPaths(LocalCaller(), request, response)) << source;
     return response.total_size();
   };
   EXPECT_EQ(count("host0", "host2"), 1u);
@@ -490,7 +491,7 @@ TEST_F(ServiceTest, LinkLoadsAreUtilisations) {
   snapshot.link_loads = loads;
   Publish(std::move(snapshot));
   v1::ListLinkLoadsResponse response;
-  ASSERT_TRUE(service_->ListLinkLoads({}, response));
+  ASSERT_TRUE(service_->ListLinkLoads(LocalCaller(), {}, response));
   ASSERT_THAT(response.link_loads(), SizeIs(2));
   EXPECT_DOUBLE_EQ(response.link_loads(0).utilization(), 0.25);
   EXPECT_EQ(response.link_loads(0).source(), v1::LinkLoad::SOURCE_COUNTERS);
@@ -498,7 +499,7 @@ TEST_F(ServiceTest, LinkLoadsAreUtilisations) {
   v1::ListLinkLoadsRequest idle;
   idle.set_filter("utilization < 0.1");
   v1::ListLinkLoadsResponse filtered;
-  ASSERT_TRUE(service_->ListLinkLoads(idle, filtered));
+  ASSERT_TRUE(service_->ListLinkLoads(LocalCaller(), idle, filtered));
   EXPECT_EQ(filtered.total_size(), 0) << "an unknown load is not a small load";
   EXPECT_EQ(Nanoseconds(response.end_time()), 2'000'000'000);
 }
@@ -513,10 +514,10 @@ TEST_F(ServiceTest, BlastRadiusOfASwitchIsItsSenders) {
   EXPECT_EQ(FaultOf(*service_, &Service::GetDependencies, request), ServiceFault::kBadRequest);
   request.set_question(v1::Dependency::QUESTION_BLAST_RADIUS);
   v1::GetDependenciesResponse response;
-  ASSERT_TRUE(service_->GetDependencies(request, response));
+  ASSERT_TRUE(service_->GetDependencies(LocalCaller(), request, response));
   EXPECT_EQ(response.dependency().name(), "spine0");
   request.set_element("spine7");
-  const ServiceStatus missing = service_->GetDependencies(request, response);
+  const ServiceStatus missing = service_->GetDependencies(LocalCaller(), request, response);
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().message, HasSubstr("did you mean \"spine0\"?"));
 }
@@ -531,7 +532,7 @@ TEST_F(ServiceTest, PagesAreLimitedByBytes) {
     std::vector<uint64_t> ids;
     do {
       v1::ListRegisteredJobsResponse page;
-      ASSERT_TRUE(service_->ListRegisteredJobs(request, page));
+      ASSERT_TRUE(service_->ListRegisteredJobs(LocalCaller(), request, page));
       EXPECT_LT(page.ByteSizeLong(), 4u << 20) << "the most that gRPC clients accept by default";
       EXPECT_EQ(page.total_size(), 7);
       ASSERT_GT(page.registered_jobs_size(), 0);
@@ -548,11 +549,11 @@ TEST_F(ServiceTest, AFilterThatTakesTooManyComparisonsIsRefused) {
   v1::ListRegisteredJobsRequest request;
   request.set_filter("nodes.gpu_indexes = 5000");
   v1::ListRegisteredJobsResponse response;
-  EXPECT_TRUE(service_->ListRegisteredJobs(request, response));
+  EXPECT_TRUE(service_->ListRegisteredJobs(LocalCaller(), request, response));
   for (int gpu = 5001; gpu < 5012; ++gpu) {
     *request.mutable_filter() += " OR nodes.gpu_indexes = " + std::to_string(gpu);
   }
-  const ServiceStatus status = service_->ListRegisteredJobs(request, response);
+  const ServiceStatus status = service_->ListRegisteredJobs(LocalCaller(), request, response);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().fault, ServiceFault::kTooLong);
   EXPECT_THAT(status.error().message, HasSubstr("most of them with values of nodes.gpu_indexes"));
@@ -572,7 +573,7 @@ TEST_F(ServiceTest, ProblemsOfAgentsInTheListOfSourcesAreLimited) {
     daemon_->agents().Hear(begun->connection, heartbeat, WallClock());
   }
   v1::ListSourcesResponse response;
-  ASSERT_TRUE(service_->ListSources({}, response));
+  ASSERT_TRUE(service_->ListSources(LocalCaller(), {}, response));
   EXPECT_LT(response.ByteSizeLong(), 2u << 20);
   const auto source =
       std::ranges::find(response.sources(), v1::Source::KIND_AGENTS, &v1::Source::kind);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "appliance/api/message_value.h"
+#include "appliance/common/access/caller_roles.h"
 #include "appliance/common/report/message_json.h"
 #include "appliance/daemon/web/event_stream.h"
 #include "appliance/daemon/web/page_files.h"
@@ -166,40 +167,44 @@ ServiceStatus FillRequest(const RequestTarget& target, Message& request) {
 }
 
 template <typename Request, typename Response>
-using CallOf = ServiceStatus (Service::*)(const Request&, Response&);
+using CallOf = ServiceStatus (Service::*)(const Caller&, const Request&, Response&);
 
 template <typename Request, typename Response>
-HttpResponse Call(Service& service, CallOf<Request, Response> call, const Request& request) {
+HttpResponse Call(Service& service, const Caller& caller, CallOf<Request, Response> call,
+                  const Request& request) {
   Arena arena;
   auto& response = *Arena::CreateMessage<Response>(&arena);
-  if (const auto answered = (service.*call)(request, response); !answered) {
+  if (const auto answered = (service.*call)(caller, request, response); !answered) {
     return JsonError(answered.error());
   }
   return Json(response);
 }
 
 template <auto call>
-struct Caller;
+struct RouteOf;
 template <typename Request, typename Response,
-          ServiceStatus (Service::*call)(const Request&, Response&)>
-struct Caller<call> {
-  static HttpResponse Run(Service& service, const RequestTarget& target) {
+          ServiceStatus (Service::*call)(const Caller&, const Request&, Response&)>
+struct RouteOf<call> {
+  static HttpResponse Run(Service& service, const Caller& caller, const RequestTarget& target) {
     Request request;
     if (const auto filled = FillRequest(target, request); !filled) {
       return JsonError(filled.error());
     }
-    return Call(service, call, request);
+    return Call(service, caller, call, request);
   }
 };
 
 struct Route {
-  std::string_view path;                                // "/api/v1/jobs/{job_id}"
-  HttpResponse (*run)(Service&, const RequestTarget&);  // null: a stream of events
+  std::string_view path;  // "/api/v1/jobs/{job_id}"
+  Roles access = 0;
+  // Null: a stream of events.
+  HttpResponse (*run)(Service&, const Caller&, const RequestTarget&) = nullptr;
 };
 constexpr Route kRoutes[] = {
 #define ROCESCOPE_CALL(service, name, request, response, path, access) \
-  Route{path, Caller<&Service::name>::Run},
-#define ROCESCOPE_STREAM(service, name, request, response, path, access) Route{path, nullptr},
+  Route{path, access, RouteOf<&Service::name>::Run},
+#define ROCESCOPE_STREAM(service, name, request, response, path, access) \
+  Route{path, access, nullptr},
 #include "rocescope/v1/service_calls.inc"
 };
 
@@ -301,7 +306,13 @@ HttpResponse AnswerJson(Service& service, const HttpRequest& request, const Requ
       return JsonError(
           RefuseFields({matched->repeated}, "expected one value, found several").value());
     }
-    return route.run == nullptr ? Events(service, request, target) : route.run(service, *matched);
+    if ((request.caller.roles & route.access) == 0) {
+      return JsonError(
+          {.fault = ServiceFault::kNotAllowed,
+           .message = WhyNotAllowed(request.caller, fmt::format("read {}", route.path))});
+    }
+    return route.run == nullptr ? Events(service, request, target)
+                                : route.run(service, request.caller, *matched);
   }
   const std::vector<std::string> paths = JsonPaths();
   const std::vector<std::string_view> known(paths.begin(), paths.end());

@@ -130,7 +130,7 @@ class Stored {
   // shows that the data is missing.
   template <typename Request, typename Response>
   const Response* Add(const std::string& path,
-                      ServiceStatus (Service::*call)(const Request&, Response&),
+                      ServiceStatus (Service::*call)(const Caller&, const Request&, Response&),
                       Request request = {}) {
     Response& all = *Arena::CreateMessage<Response>(&arena_);
     if (const FieldDescriptor* size = request.GetDescriptor()->FindFieldByName("page_size")) {
@@ -140,7 +140,7 @@ class Stored {
     bool is_first = true;
     do {
       Response& page = *Arena::CreateMessage<Response>(&arena_);
-      if (!(service_.*call)(request, page)) return nullptr;
+      if (!(service_.*call)(LocalCaller(), request, page)) return nullptr;
       next = TextOf(page, "next_page_token");
       SetText(page, "next_page_token", "");
       SetText(request, "page_token", next);

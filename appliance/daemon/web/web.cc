@@ -50,7 +50,7 @@ HttpResponse Check(Service& service, std::string_view path) {
     return response;
   }
   v1::Health health;
-  if (!service.GetHealth({}, health)) {
+  if (!service.GetHealth(LocalCaller(), {}, health)) {
     response.status = 503;
     response.body = "unknown\n";
     return response;
@@ -78,6 +78,10 @@ HttpResponse Respond(Service& service, const HttpRequest& request) {
   }
   if (target->path.starts_with(kApiRoot)) return AnswerJson(service, request, *target);
   if (target->path == "/metrics") {
+    if (!request.caller.MayReadAll()) {
+      return JsonError({.fault = ServiceFault::kNotAllowed,
+                        .message = WhyNotAllowed(request.caller, "read the metrics")});
+    }
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
             .body = MetricsText(service)};
   }
@@ -121,7 +125,7 @@ HttpHandler HealthHandler(Service& service) {
                                    "/livez and /readyz"});
     }
     v1::Health health;
-    if (const ServiceStatus answered = service.GetHealth({}, health); !answered) {
+    if (const ServiceStatus answered = service.GetHealth(LocalCaller(), {}, health); !answered) {
       return JsonError(answered.error());
     }
     v1::Health state;
@@ -141,9 +145,10 @@ HttpRefuser WebRefuser(Service& service) {
 }
 
 HttpGate WebGate(const GrpcConfig& config) {
-  return [roles = CallerRoles(config)](const std::vector<std::string>& names) -> std::string {
-    if ((roles.Of(names) & kReadAccess) != 0) return "";
-    return WhyNotAllowed(names, "read over HTTP");
+  return [roles = CallerRoles(config)](const std::vector<std::string>& names) -> Result<Caller> {
+    Caller caller = roles.CallerOf(names);
+    if ((caller.roles & kTenantAccess) != 0) return caller;
+    return MakeError(ErrorCode::kPermissionDenied, WhyNotAllowed(names, "read over HTTP"));
   };
 }
 

@@ -22,8 +22,8 @@ HttpRefuser WebRefuser(Service& service);
 // Formats a refusal: an error of the API for API paths and unknown paths, otherwise plain text.
 HttpResponse WebRefusal(const HttpRefusal& refusal);
 
-// Returns the gate that authorises viewers, schedulers and operators by their certificate, as gRPC
-// does for calls that only read.
+// Returns the gate that authorises viewers, schedulers, operators and tenants by their certificate.
+// The handler refuses what tenants may not read.
 HttpGate WebGate(const GrpcConfig& config);
 
 }  // namespace rocescope

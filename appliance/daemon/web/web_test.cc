@@ -23,7 +23,10 @@ using testing::StartsWith;
 class WebTest : public ServiceTest {
  protected:
   HttpResponse Get(const std::string& target) { return Ask({.method = "GET", .target = target}); }
-  HttpResponse Ask(const HttpRequest& request) { return WebHandler(*service_)(request); }
+  HttpResponse Ask(HttpRequest request) {
+    request.caller = caller_;
+    return WebHandler(*service_)(request);
+  }
   nlohmann::json Json(const std::string& target, unsigned status = 200) {
     const HttpResponse response = Get(target);
     EXPECT_EQ(response.status, status) << target;
@@ -41,6 +44,8 @@ class WebTest : public ServiceTest {
   std::string MessageOf(const std::string& target, unsigned status) {
     return ErrorOf(target, status)["message"];
   }
+
+  Caller caller_ = LocalCaller();
 };
 
 TEST_F(WebTest, EveryCallAnswers) {
@@ -85,7 +90,7 @@ TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
   job.set_scheduler_job_id(7);
   job.add_nodes()->set_node("host0");
   v1::RegisterJobResponse registered;
-  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), job, registered));
   std::vector<std::string> paths;
   for (const auto& [path, item] : document["paths"].items()) {
     paths.push_back(path);
