@@ -39,7 +39,11 @@ ServiceStatus Service::ListFindings(const Caller&, const v1::ListFindingsRequest
   page->answer->FillMetadata(*out.mutable_snapshot());
   *out.mutable_coverage() = report.diagnosis_coverage();
   *out.mutable_suspected_findings() = report.suspected_findings();
-  const auto fill = [&](uint64_t i, v1::Finding& finding) { finding = *findings[i]; };
+  for (v1::Finding& finding : *out.mutable_suspected_findings()) reviews_.Decorate(finding);
+  const auto fill = [&](uint64_t i, v1::Finding& finding) {
+    finding = *findings[i];
+    reviews_.Decorate(finding);
+  };
   return FillPage(page->list, PageVersion(*page->answer), findings.size(), fill,
                   *out.mutable_findings(), out);
 }

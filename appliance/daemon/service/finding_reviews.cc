@@ -18,18 +18,19 @@ constexpr Duration kPause = std::chrono::minutes(5);
 constexpr Duration kResumeWithin = std::chrono::minutes(15);
 constexpr auto kLongestWait = std::chrono::milliseconds(500);
 
-// The time of a finding, without end while it is ongoing.
+// The time of a finding.
 struct Span {
   Timestamp start;
   Timestamp end;
 };
 
-Span SpanOf(const v1::Finding& finding) {
+// `known_until`: the end of a finding that is ongoing.
+Span SpanOf(const v1::Finding& finding, Timestamp known_until = kLatestTime) {
   const auto time = [](const google::protobuf::Timestamp& at) {
     return WithinBounds(FromNanoseconds(Nanoseconds(at)));
   };
   return {.start = time(finding.start_time()),
-          .end = finding.has_end_time() ? time(finding.end_time()) : kLatestTime};
+          .end = finding.has_end_time() ? time(finding.end_time()) : known_until};
 }
 
 bool IsOccurrence(const Acknowledgement& mark, const Span& span) {
@@ -126,12 +127,12 @@ bool FindingReviews::IsMuted(const v1::Finding& finding) const {
   return MuteOf(finding) != nullptr;
 }
 
-void FindingReviews::Decorate(v1::Finding& finding) const {
+void FindingReviews::Decorate(v1::Finding& finding, Timestamp known_until) const {
   const std::lock_guard lock(mutex_);
   finding.clear_acknowledgement();
   finding.clear_mute();
   if (const Mute* const mute = MuteOf(finding)) Fill(*mute, *finding.mutable_mute());
-  const Span span = SpanOf(finding);
+  const Span span = SpanOf(finding, known_until);
   const Acknowledgement* last = nullptr;
   const auto [begin, end] =
       acknowledgements_.equal_range(Key(finding.kind(), finding.place(), finding.direction()));

@@ -52,8 +52,9 @@ class FindingReviews {
   // called for each snapshot.
   void Look(const v1::ReplayReport& report, Timestamp reached, uint32_t restarts);
 
-  // Sets the acknowledgement and the mute of a finding.
-  void Decorate(v1::Finding& finding) const;
+  // Sets the acknowledgement and the mute of a finding. `known_until`: the time up to which a
+  // finding without end is known to have been active, for example that of an event.
+  void Decorate(v1::Finding& finding, Timestamp known_until = kLatestTime) const;
   bool IsMuted(const v1::Finding& finding) const;
 
   // Acknowledges the occurrence `finding` of a snapshot whose data ends at `reached`. Replaces an
