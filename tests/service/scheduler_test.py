@@ -342,9 +342,20 @@ class Scheduler(unittest.TestCase):
             with self.assertRaises(ValueError):
                 list(client.list("path"))
 
+    def test_the_package_finds_paths_of_many_pairs(self):
+        with rocescope.connect(self.target) as client:
+            job = next(client.list("jobs")).job_id
+            paths = list(client.list("paths", job_id=job, source="0", destination="1"))
+            results = list(client.paths_of_pairs([(0, 1), (0, "nowhere")] * 600, job_id=job, paths_per_pair=1000))
+        self.assertEqual(len(results), 1200)
+        self.assertEqual([as_json(path) for path in results[1198].paths], [as_json(path) for path in paths])
+        self.assertEqual({result.error.reason for result in results}, {"", "BAD_REQUEST"})
+
     def test_the_package_knows_all_lists(self):
-        paged = {name for name, message in api.DESCRIPTOR.message_types_by_name.items()
+        paged = {name for file in (api.DESCRIPTOR, fabric_pb2.DESCRIPTOR)
+                 for name, message in file.message_types_by_name.items()
                  if "next_page_token" in message.fields_by_name}
+        paged.remove("BatchFindPathsResponse")  # Client.paths_of_pairs
         known = {method + "Response" for _, method, _ in client_module.LISTS.values()}
         self.assertEqual(known, paged)
 
@@ -374,6 +385,7 @@ if __name__ == "__main__":
     from rocescope import client as client_module
     from rocescope.v1 import diagnosis_pb2 as diagnosis
     from rocescope.v1 import error_details_pb2 as error_details
+    from rocescope.v1 import fabric_pb2
     from rocescope.v1 import service_pb2 as api
     from rocescope.v1 import service_pb2_grpc as stubs
     unittest.main()

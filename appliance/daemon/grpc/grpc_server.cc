@@ -65,7 +65,7 @@ class EventStreams {
       ++service_.refusals().grpc;
       return Gate::ToStatus({.fault = ServiceFault::kTooMany, .message = place.why_not()});
     }
-    EventReader reader(service_, cursor);
+    EventReader reader(service_, gate_.CallerOf(context), cursor);
     Gate::Checked checked;
     // A client that does not read blocks only its own stream, in Write.
     while (!ended_ && !context.IsCancelled()) {

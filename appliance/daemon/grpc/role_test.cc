@@ -75,60 +75,81 @@ class AnyCall {
 // tested here.
 struct Promise {
   std::string_view call;
-  std::string_view viewer, scheduler, operator_, agent;
+  std::string_view viewer, scheduler, operator_, agent, tenant;
 };
 constexpr std::string_view kMay = "may";
 constexpr std::string_view kNot = "may not";
 constexpr std::array kPromises = {
-    Promise{"/rocescope.v1.Appliance/GetHealth", kMay, kMay, kMay, kMay},
-    Promise{"/rocescope.v1.Appliance/ListSources", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Appliance/ListProblems", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Appliance/WatchEvents", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Jobs/ListJobs", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Jobs/GetJob", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Jobs/RegisterJob", kNot, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Jobs/EndJob", kNot, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Jobs/GetRegisteredJob", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Jobs/ListRegisteredJobs", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Fabric/GetTopology", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Fabric/ListLinkLoads", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Fabric/FindPaths", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Fabric/ListHotspots", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Fabric/ListNodeSwitches", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Fabric/ListNodes", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Fabric/RecommendNodes", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Diagnosis/ListFindings", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Diagnosis/ListAnomalies", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Diagnosis/ListServiceLevels", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Diagnosis/GetDependencies", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.History/ListPastEvents", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.History/GetLinkHistory", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.History/GetJobHistory", kMay, kMay, kMay, kNot},
-    Promise{"/rocescope.v1.Agents/Report", kNot, kNot, kMay, kMay},
+    Promise{"/rocescope.v1.Appliance/GetHealth", kMay, kMay, kMay, kMay, kMay},
+    Promise{"/rocescope.v1.Appliance/ListSources", kMay, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.Appliance/ListProblems", kMay, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.Appliance/WatchEvents", kMay, kMay, kMay, kNot, kMay},
+    Promise{"/rocescope.v1.Jobs/ListJobs", kMay, kMay, kMay, kNot, kMay},
+    Promise{"/rocescope.v1.Jobs/GetJob", kMay, kMay, kMay, kNot, kMay},
+    Promise{"/rocescope.v1.Jobs/RegisterJob", kNot, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.Jobs/EndJob", kNot, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.Jobs/GetRegisteredJob", kMay, kMay, kMay, kNot, kMay},
+    Promise{"/rocescope.v1.Jobs/ListRegisteredJobs", kMay, kMay, kMay, kNot, kMay},
+    Promise{"/rocescope.v1.Fabric/GetTopology", kMay, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.Fabric/ListLinkLoads", kMay, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.Fabric/FindPaths", kMay, kMay, kMay, kNot, kMay},
+    Promise{"/rocescope.v1.Fabric/BatchFindPaths", kMay, kMay, kMay, kNot, kMay},
+    Promise{"/rocescope.v1.Fabric/ListHotspots", kMay, kMay, kMay, kNot, kMay},
+    Promise{"/rocescope.v1.Fabric/ListNodeSwitches", kMay, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.Fabric/ListNodes", kMay, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.Fabric/RecommendNodes", kMay, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.Diagnosis/ListFindings", kMay, kMay, kMay, kNot, kMay},
+    Promise{"/rocescope.v1.Diagnosis/ListAnomalies", kMay, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.Diagnosis/ListServiceLevels", kMay, kMay, kMay, kNot, kMay},
+    Promise{"/rocescope.v1.Diagnosis/GetDependencies", kMay, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.History/ListPastEvents", kMay, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.History/GetLinkHistory", kMay, kMay, kMay, kNot, kNot},
+    Promise{"/rocescope.v1.History/GetJobHistory", kMay, kMay, kMay, kNot, kMay},
+    Promise{"/rocescope.v1.Agents/Report", kNot, kNot, kMay, kMay, kNot},
 };
 
-// Returns an empty request; for WatchEvents, one with a cursor, so that an event arrives at once.
+// Returns a request with a job where tenants must name one. For WatchEvents it has a cursor, so
+// that an event arrives at once. Others are empty.
 std::string RequestOf(std::string_view call) {
-  if (call != "/rocescope.v1.Appliance/WatchEvents") return "";
-  v1::WatchEventsRequest request;
-  request.set_cursor(1);
-  return request.SerializeAsString();
+  if (call == "/rocescope.v1.Appliance/WatchEvents") {
+    v1::WatchEventsRequest request;
+    request.set_cursor(1);
+    return request.SerializeAsString();
+  }
+  if (call == "/rocescope.v1.Fabric/FindPaths") {
+    v1::FindPathsRequest request;
+    request.set_job_id("4711");
+    return request.SerializeAsString();
+  }
+  if (call == "/rocescope.v1.Fabric/BatchFindPaths") {
+    v1::BatchFindPathsRequest request;
+    request.set_job_id("4711");
+    return request.SerializeAsString();
+  }
+  if (call == "/rocescope.v1.Fabric/ListHotspots") {
+    v1::ListHotspotsRequest request;
+    request.set_job_id("4711");
+    return request.SerializeAsString();
+  }
+  return "";
 }
 
 TEST_F(TlsTest, EachRoleMayUseOnlyItsCalls) {
   OpenDaemon(kFabric);
-  MakeCertificates({"viewer1", "slurm", "root1", "agent7", "eve"});
+  MakeCertificates({"viewer1", "slurm", "root1", "agent7", "carol", "eve"});
   GrpcConfig config = Config();
   config.viewers = {"viewer1"};
   config.schedulers = {"slurm"};
   config.operators = {"root1"};
   config.agents = {"agent7"};
+  config.tenants = {{.name = "carol", .users = {"alice"}}};
   Serve(config);
   for (const auto& [name, promised] :
        std::map<std::string, std::string_view Promise::*>{{"viewer1", &Promise::viewer},
                                                           {"slurm", &Promise::scheduler},
                                                           {"root1", &Promise::operator_},
                                                           {"agent7", &Promise::agent},
+                                                          {"carol", &Promise::tenant},
                                                           {"eve", nullptr}}) {
     AnyCall caller(OpenAs(name));
     for (const Promise& promise : kPromises) {

@@ -23,6 +23,23 @@ constexpr const char* kJobIds =
     "SELECT id FROM jobs WHERE job = ?4 OR (name = ?4 AND name != '') "
     "OR (CAST(allocation AS TEXT) = ?4 AND allocation != 0)";
 
+constexpr const char* kJobWithId = "SELECT id FROM jobs WHERE job = ?4";
+
+constexpr const char* kJobsWithNumber =
+    "SELECT id FROM jobs WHERE CAST(allocation AS TEXT) = ?4 AND allocation != 0";
+
+const char* IdsOf(SeriesKey key) {
+  switch (key) {
+    case SeriesKey::kId:
+      return kJobWithId;
+    case SeriesKey::kNumber:
+      return kJobsWithNumber;
+    case SeriesKey::kAny:
+      break;
+  }
+  return kJobIds;
+}
+
 constexpr const char* kJobPoints = R"(
 SELECT minute / ?1 * ?1 AS point, sum(looks), sum(bytes), sum(iterations), sum(period_looks),
        sum(period_sum_ns), max(findings), max(service)
@@ -165,8 +182,9 @@ Series<LinkPoint> FindLinkSeries(SQLite::Database& database, const SeriesQuery& 
 }
 
 Series<JobPoint> FindJobSeries(SQLite::Database& database, const SeriesQuery& query) {
-  if (!IdOf(database, kJobIds, query.name)) return {};
-  const std::string sql = std::string(kJobPoints) + kJobIds + ") GROUP BY point ORDER BY point";
+  const char* const ids = IdsOf(query.key);
+  if (!IdOf(database, ids, query.name)) return {};
+  const std::string sql = std::string(kJobPoints) + ids + ") GROUP BY point ORDER BY point";
   SQLite::Statement bounds(database, kJobBounds);
   Bound(bounds, kLatestMinute).executeStep();
   const int64_t oldest = Integer(bounds, 0);

@@ -60,8 +60,16 @@ struct MinuteOfLinks {
 // All queries throw SQLite::Exception.
 EventPage FindEvents(SQLite::Database& database, const EventQuery& query);
 
+// What the name of a job in a query is.
+enum class SeriesKey : uint8_t {
+  kAny,     // its id, or its number or name in the scheduler
+  kId,      // its id
+  kNumber,  // its number in the scheduler
+};
+
 struct SeriesQuery {
-  std::string name;  // port name; or job id, or the number or name of the job in the scheduler
+  std::string name;                 // port or job
+  SeriesKey key = SeriesKey::kAny;  // only for jobs
   Timestamp from = kEarliestTime;
   Timestamp until = kLatestTime;
   // Start of the retention time. Without `from`, a series starts there if it has rows after it:

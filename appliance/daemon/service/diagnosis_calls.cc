@@ -21,28 +21,36 @@
 
 namespace rocescope {
 
-ServiceStatus Service::ListFindings(const Caller&, const v1::ListFindingsRequest& in,
+ServiceStatus Service::ListFindings(const Caller& caller, const v1::ListFindingsRequest& in,
                                     v1::ListFindingsResponse& out) {
-  if (in.has_at_time()) return PastFindings(in, out);
+  if (in.has_at_time()) return PastFindings(caller, in, out);
   if (const auto there = NeedTopology(); !there) return there;
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
-  const auto job = JobIdOf(page->answer->snapshot(), in.job_id());
+  const OwnJobs own = OwnJobsOf(caller, *page->answer);
+  const auto job = JobIdOf(page->answer->snapshot(), own, in.job_id());
   if (!job) return tl::unexpected(job.error());
   const v1::ReplayReport& report = page->answer->findings();
   std::vector<const v1::Finding*> findings;
   for (const v1::Finding& finding : report.findings()) {
     const auto& affected_jobs = finding.affected_job_ids();
     if (!job->empty() && std::ranges::find(affected_jobs, *job) == affected_jobs.end()) continue;
-    findings.push_back(&finding);
+    if (own.HasAny(affected_jobs)) findings.push_back(&finding);
   }
   page->answer->FillMetadata(*out.mutable_snapshot());
   *out.mutable_coverage() = report.diagnosis_coverage();
-  *out.mutable_suspected_findings() = report.suspected_findings();
-  for (v1::Finding& finding : *out.mutable_suspected_findings()) reviews_.Decorate(finding);
+  own.Restrict(*out.mutable_coverage());
+  for (const v1::Finding& finding : report.suspected_findings()) {
+    if (!own.HasAny(finding.affected_job_ids())) continue;
+    v1::Finding& suspected = *out.add_suspected_findings();
+    suspected = finding;
+    reviews_.Decorate(suspected);
+    own.Restrict(suspected);
+  }
   const auto fill = [&](uint64_t i, v1::Finding& finding) {
     finding = *findings[i];
     reviews_.Decorate(finding);
+    own.Restrict(finding);  // removes what Decorate added: it is for operators
   };
   return FillPage(page->list, PageVersion(*page->answer), findings.size(), fill,
                   *out.mutable_findings(), out);
@@ -66,19 +74,26 @@ ServiceStatus Service::ListAnomalies(const Caller&, const v1::ListAnomaliesReque
                   static_cast<uint64_t>(all.anomalies_size()), fill, *out.mutable_anomalies(), out);
 }
 
-ServiceStatus Service::ListServiceLevels(const Caller&, const v1::ListServiceLevelsRequest& in,
+ServiceStatus Service::ListServiceLevels(const Caller& caller,
+                                         const v1::ListServiceLevelsRequest& in,
                                          v1::ListServiceLevelsResponse& out) {
-  if (in.has_at_time()) return PastServiceLevels(in, out);
+  if (in.has_at_time()) return PastServiceLevels(caller, in, out);
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const Snapshot& snapshot = page->answer->snapshot();
-  const auto job = JobIdOf(snapshot, in.job_id());
+  const OwnJobs own = OwnJobsOf(caller, *page->answer);
+  const auto job = JobIdOf(snapshot, own, in.job_id());
   if (!job) return tl::unexpected(job.error());
   page->answer->FillMetadata(*out.mutable_snapshot());
-  std::vector<const ServiceLevel*> levels =
-      ServiceLevelsOf(*page->answer, job->empty() ? std::nullopt : FindJob(snapshot, *job));
+  std::vector<const ServiceLevel*> levels;
+  if (job->empty() && !own.AreAll()) {
+    levels = ServiceLevelsOf(*page->answer, own);
+  } else {
+    levels =
+        ServiceLevelsOf(*page->answer, job->empty() ? std::nullopt : FindJob(snapshot, own, *job));
+  }
   const v1::ServiceLevels& summary = page->answer->service_levels().service_levels();
-  if (job->empty()) {
+  if (job->empty() && own.AreAll()) {
     *out.mutable_indicators() = summary.indicators();
   } else {
     FillServiceIndicators(snapshot, levels, *out.mutable_indicators());

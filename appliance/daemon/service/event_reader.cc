@@ -9,8 +9,9 @@
 
 namespace rocescope {
 
-EventReader::EventReader(Service& service, uint64_t cursor)
+EventReader::EventReader(Service& service, const Caller& caller, uint64_t cursor)
     : service_(service),
+      caller_(caller),
       cursor_(cursor == 0 ? service.events().last() : cursor),
       needs_active_faults_(cursor == 0) {}
 
@@ -31,6 +32,7 @@ std::vector<std::shared_ptr<const v1::Event>> EventReader::Next() {
   }
   const auto answer = service_.views().Latest();
   if (!answer || std::exchange(version_, answer->answer().version) == answer->answer().version) {
+    Restrict(answer.get(), events);
     return events;
   }
   auto event = std::make_shared<v1::Event>();
@@ -40,7 +42,21 @@ std::vector<std::shared_ptr<const v1::Event>> EventReader::Next() {
   answer->FillMetadata(*event->mutable_snapshot());
   events.push_back(std::move(event));
   if (std::exchange(needs_active_faults_, false)) AddActiveFaults(*answer, events);
+  Restrict(answer.get(), events);
   return events;
+}
+
+void EventReader::Restrict(const AnswerView* answer,
+                           std::vector<std::shared_ptr<const v1::Event>>& events) const {
+  if (caller_.MayReadAll() || events.empty()) return;
+  const OwnJobs own = answer != nullptr ? service_.OwnJobsOf(caller_, *answer)
+                                        : OwnJobs(caller_, nullptr, service_.daemon().node_names());
+  std::vector<std::shared_ptr<const v1::Event>> restricted;
+  for (const auto& event : events) {
+    auto own_event = std::make_shared<v1::Event>(*event);
+    if (own.Restrict(*own_event)) restricted.push_back(std::move(own_event));
+  }
+  events = std::move(restricted);
 }
 
 void EventReader::AddActiveFaults(const AnswerView& answer,

@@ -18,8 +18,9 @@ class Event;
 class EventReader {
  public:
   // `service` must outlive the reader. Reading starts after `cursor`; 0: the active faults,
-  // then only new events.
-  EventReader(Service& service, uint64_t cursor);
+  // then only new events. Tenants get the events of snapshots, gaps, and faults that affect their
+  // jobs.
+  EventReader(Service& service, const Caller& caller, uint64_t cursor);
 
   // Returns the events since the last call, at most a fixed number. If there is a new snapshot, the
   // last event announces it, without a cursor of its own; after the first one, the active faults
@@ -30,7 +31,12 @@ class EventReader {
   void AddActiveFaults(const AnswerView& answer,
                        std::vector<std::shared_ptr<const v1::Event>>& events) const;
 
+  // Removes what the client may not read.
+  void Restrict(const AnswerView* answer,
+                std::vector<std::shared_ptr<const v1::Event>>& events) const;
+
   Service& service_;
+  const Caller caller_;
   uint64_t cursor_;
   bool needs_active_faults_;
   uint64_t version_ = 0;  // version of the last announced snapshot

@@ -34,8 +34,8 @@ TEST_F(EventReaderTest, ReturnsEachEventAfterItsCursorOnce) {
   Happen("one");
   const uint64_t first = service_->events().last();
   Happen("two");
-  EventReader reader(*service_, first);
-  EventReader from_now_on(*service_, 0);
+  EventReader reader(*service_, LocalCaller(), first);
+  EventReader from_now_on(*service_, LocalCaller(), 0);
   EXPECT_THAT(Sentences(reader), ElementsAre("two"));
   EXPECT_THAT(Sentences(reader), IsEmpty());
   Happen("three");
@@ -44,7 +44,7 @@ TEST_F(EventReaderTest, ReturnsEachEventAfterItsCursorOnce) {
 }
 
 TEST_F(EventReaderTest, AnnouncesEachSnapshotOnceAfterTheEvents) {
-  EventReader reader(*service_, 0);
+  EventReader reader(*service_, LocalCaller(), 0);
   Publish(TwoJobs());
   Happen("one");
   const auto events = reader.Next();
@@ -66,7 +66,7 @@ TEST_F(EventReaderTest, BeginsWithTheActiveFaults) {
   ended.until = Timestamp(std::chrono::seconds(9));
   snapshot.findings = std::make_shared<const Findings>(Findings{active, ended});
   Publish(std::move(snapshot));
-  EventReader reader(*service_, 0);
+  EventReader reader(*service_, LocalCaller(), 0);
   const auto events = reader.Next();
   ASSERT_THAT(events, SizeIs(2));
   EXPECT_EQ(events[0]->kind(), v1::Event::KIND_SNAPSHOT);
@@ -75,9 +75,9 @@ TEST_F(EventReaderTest, BeginsWithTheActiveFaults) {
   EXPECT_EQ(events[1]->sentence(), events[1]->finding().sentence());
   EXPECT_EQ(events[1]->cursor(), service_->events().last());
   EXPECT_THAT(reader.Next(), IsEmpty());
-  EventReader resumed(*service_, events[1]->cursor());
+  EventReader resumed(*service_, LocalCaller(), events[1]->cursor());
   EXPECT_THAT(resumed.Next(), SizeIs(1)) << "the snapshot only";
-  EventReader restarted(*service_, 7);  // a cursor of an earlier process
+  EventReader restarted(*service_, LocalCaller(), 7);  // a cursor of an earlier process
   const auto all = restarted.Next();
   ASSERT_THAT(all, SizeIs(3));
   EXPECT_EQ(all[0]->kind(), v1::Event::KIND_GAP);
@@ -85,13 +85,13 @@ TEST_F(EventReaderTest, BeginsWithTheActiveFaults) {
 }
 
 TEST_F(EventReaderTest, ReportsARestart) {
-  EventReader reader(*service_, 7);  // a cursor of an earlier process
+  EventReader reader(*service_, LocalCaller(), 7);  // a cursor of an earlier process
   Happen("one");
   EXPECT_THAT(Sentences(reader), ElementsAre("gap", "one"));
 }
 
 TEST_F(EventReaderTest, ReturnsManyEventsInSeveralCalls) {
-  EventReader reader(*service_, 0);
+  EventReader reader(*service_, LocalCaller(), 0);
   for (int i = 0; i < 100; ++i) Happen("e");
   const size_t first = reader.Next().size();
   EXPECT_LT(first, 100u);

@@ -9,7 +9,6 @@
 #include "appliance/api/message_value.h"
 #include "appliance/common/report/job_report.h"
 #include "appliance/daemon/service/job_summary.h"
-#include "appliance/daemon/service/path_query.h"
 #include "appliance/daemon/service/service.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
@@ -149,32 +148,16 @@ ServiceStatus Service::ListLinkLoads(const Caller&, const v1::ListLinkLoadsReque
                   *out.mutable_link_loads(), out);
 }
 
-ServiceStatus Service::FindPaths(const Caller&, const v1::FindPathsRequest& in,
-                                 v1::FindPathsResponse& out) {
-  if (const auto there = NeedTopology(); !there) return there;
-  const auto page = Page(ReadListRequest(in));
-  if (!page) return tl::unexpected(page.error());
-  const Snapshot& snapshot = page->answer->snapshot();
-  const auto job = in.job_id().empty() ? std::nullopt : FindJob(snapshot, in.job_id());
-  if (!job && !in.job_id().empty()) return tl::unexpected(NoSuchJob(in.job_id()));
-  const auto found = QueryPaths(snapshot, job, in);
-  if (!found) return tl::unexpected(found.error());
-  page->answer->FillMetadata(*out.mutable_snapshot());
-  const auto fill = [&](uint64_t i, v1::FlowPath& path) {
-    FillPath(*daemon_.fabric(), *(*found)[i], path);
-  };
-  return FillPage(page->list, PageVersion(*page->answer), found->size(), fill, *out.mutable_paths(),
-                  out);
-}
-
-ServiceStatus Service::ListHotspots(const Caller&, const v1::ListHotspotsRequest& in,
+ServiceStatus Service::ListHotspots(const Caller& caller, const v1::ListHotspotsRequest& in,
                                     v1::ListHotspotsResponse& out) {
-  if (in.has_at_time()) return PastHotspots(in, out);
+  if (const auto named = NeedJob(caller, in.job_id()); !named) return named;
+  if (in.has_at_time()) return PastHotspots(caller, in, out);
   if (const auto there = NeedTopology(); !there) return there;
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const AnswerView& answer = *page->answer;
-  const auto job = JobIdOf(answer.snapshot(), in.job_id());
+  const OwnJobs own = OwnJobsOf(caller, answer);
+  const auto job = JobIdOf(answer.snapshot(), own, in.job_id());
   if (!job) return tl::unexpected(job.error());
   std::vector<const v1::Hotspot*> hotspots;
   for (const v1::Hotspot& hotspot : answer.hotspots().hotspots()) {
@@ -184,7 +167,10 @@ ServiceStatus Service::ListHotspots(const Caller&, const v1::ListHotspotsRequest
     hotspots.push_back(&hotspot);
   }
   answer.FillMetadata(*out.mutable_snapshot());
-  const auto fill = [&](uint64_t i, v1::Hotspot& hotspot) { hotspot = *hotspots[i]; };
+  const auto fill = [&](uint64_t i, v1::Hotspot& hotspot) {
+    hotspot = *hotspots[i];
+    own.Restrict(hotspot);
+  };
   return FillPage(page->list, PageVersion(answer), hotspots.size(), fill, *out.mutable_hotspots(),
                   out);
 }

@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "appliance/api/message_value.h"
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/service/history_point.h"
+#include "appliance/daemon/service/job_summary.h"
 #include "appliance/daemon/service/page.h"
 #include "appliance/daemon/service/past_answer.h"
 #include "appliance/daemon/service/service.h"
@@ -126,19 +128,44 @@ ServiceStatus Service::GetLinkHistory(const Caller&, const v1::GetLinkHistoryReq
   return {};
 }
 
-ServiceStatus Service::GetJobHistory(const Caller&, const v1::GetJobHistoryRequest& request,
+bool Service::FindOwnSeries(const Caller& caller, const std::string& name, SeriesQuery& query) {
+  const auto answer = views_.Latest();
+  if (answer) {
+    const OwnJobs own = OwnJobsOf(caller, *answer);
+    if (const auto job = FindJob(answer->snapshot(), own, name)) {
+      query.name = answer->snapshot().attribution->jobs[*job].job.id;
+      query.key = SeriesKey::kId;
+      return true;
+    }
+  }
+  const std::vector<Allocation> named = registry_.Select([&](const Allocation& job) {
+    return caller.IsUser(job.user) && (job.name == name || fmt::format("{}", job.id) == name);
+  });
+  if (named.size() != 1) return false;
+  query.name = fmt::format("{}", named.front().id);
+  query.key = SeriesKey::kNumber;
+  // An earlier job of someone else can have had the same number.
+  if (named.front().start) query.from = std::max(query.from, *named.front().start);
+  query.from = std::min(query.from, query.until - Duration(1));
+  return true;
+}
+
+ServiceStatus Service::GetJobHistory(const Caller& caller, const v1::GetJobHistoryRequest& request,
                                      v1::GetJobHistoryResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
-  const auto query = SeriesQueryOf(request, request.job_id());
+  auto query = SeriesQueryOf(request, request.job_id());
   if (!query) return tl::unexpected(query.error());
+  ServiceError unknown = {
+      .fault = ServiceFault::kUnknownJob,
+      .message = fmt::format("job_id: no history of job \"{}\"; expected a job id, or the "
+                             "scheduler's number or name of the job",
+                             request.job_id())};
+  if (!caller.MayReadAll() && !FindOwnSeries(caller, request.job_id(), *query)) {
+    return tl::unexpected(std::move(unknown));
+  }
   const auto series = history_->JobSeries(*query);
   if (!series) return tl::unexpected(Unreadable(series.error()));
-  if (!series->is_known) {
-    return Refuse(ServiceFault::kUnknownJob,
-                  fmt::format("job_id: no history of job \"{}\"; expected a job id, or the "
-                              "scheduler's number or name of the job",
-                              request.job_id()));
-  }
+  if (!series->is_known) return tl::unexpected(std::move(unknown));
   out.set_job_id(request.job_id());
   FillSeries(*series, out);
   return {};

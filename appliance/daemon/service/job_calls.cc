@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,7 +113,9 @@ ServiceStatus CheckJob(const v1::RegisterJobRequest& request) {
 }
 
 // `answer` may be null: no snapshot yet.
-void FillRegistered(const Allocation& job, const AnswerView* answer, v1::RegisteredJob& out) {
+// `own`: null if there is no answer.
+void FillRegistered(const Allocation& job, const AnswerView* answer, const OwnJobs* own,
+                    v1::RegisteredJob& out) {
   out.set_scheduler_job_id(job.id);
   out.set_name(job.name);
   out.set_user(job.user);
@@ -123,7 +126,7 @@ void FillRegistered(const Allocation& job, const AnswerView* answer, v1::Registe
   }
   out.set_ended(job.state == AllocationState::kEnded);
   if (answer != nullptr) {
-    const auto seen = FindJob(answer->snapshot(), fmt::format("{}", job.id));
+    const auto seen = FindJob(answer->snapshot(), *own, fmt::format("{}", job.id));
     if (seen) out.set_job_id(answer->snapshot().attribution->jobs[*seen].job.id);
   }
   if (job.start) *out.mutable_start_time() = TimestampMessage(*job.start);
@@ -137,28 +140,38 @@ void FillRegistered(const Allocation& job, const AnswerView* answer, v1::Registe
 
 }  // namespace
 
-ServiceStatus Service::ListJobs(const Caller&, const v1::ListJobsRequest& in,
+ServiceStatus Service::ListJobs(const Caller& caller, const v1::ListJobsRequest& in,
                                 v1::ListJobsResponse& out) {
-  if (in.has_at_time()) return PastJobs(in, out);
+  if (in.has_at_time()) return PastJobs(caller, in, out);
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const AnswerView& answer = *page->answer;
+  const OwnJobs own = OwnJobsOf(caller, answer);
+  std::vector<size_t> jobs;
+  for (size_t i = 0; i < answer.snapshot().attribution->jobs.size(); ++i) {
+    if (own.Has(i)) jobs.push_back(i);
+  }
   answer.FillMetadata(*out.mutable_snapshot());
-  const auto fill = [&](uint64_t i, v1::JobSummary& job) { FillJobSummary(answer, i, job); };
-  return FillPage(page->list, PageVersion(answer), answer.snapshot().attribution->jobs.size(), fill,
-                  *out.mutable_jobs(), out);
+  const auto fill = [&](uint64_t i, v1::JobSummary& job) {
+    FillJobSummary(answer, jobs[i], job);
+    own.Restrict(answer.findings().findings(), job);
+  };
+  return FillPage(page->list, PageVersion(answer), jobs.size(), fill, *out.mutable_jobs(), out);
 }
 
-ServiceStatus Service::GetJob(const Caller&, const v1::GetJobRequest& request,
+ServiceStatus Service::GetJob(const Caller& caller, const v1::GetJobRequest& request,
                               v1::GetJobResponse& out) {
-  if (request.has_at_time()) return PastJob(request, out);
+  if (request.has_at_time()) return PastJob(caller, request, out);
   const auto answer = Answered();
   if (!answer) return tl::unexpected(answer.error());
-  const auto job = FindJob((*answer)->snapshot(), request.job_id());
-  if (!job) return tl::unexpected(NoSuchJob(request.job_id()));
+  const OwnJobs own = OwnJobsOf(caller, **answer);
+  const auto job = FindJob((*answer)->snapshot(), own, request.job_id());
+  if (!job) return tl::unexpected(NoSuchJob(own, request.job_id()));
   (*answer)->FillMetadata(*out.mutable_snapshot());
   *out.mutable_job() = (*answer)->jobs().jobs(static_cast<int>(*job));
+  own.Restrict(*out.mutable_job());
   FillJobSummary(**answer, *job, *out.mutable_summary());
+  own.Restrict((*answer)->findings().findings(), *out.mutable_summary());
   return {};
 }
 
@@ -281,28 +294,36 @@ ServiceStatus Service::EndJob(const Caller&, const v1::EndJobRequest& request,
   return RequireDurable(out.storage_problem());
 }
 
-ServiceStatus Service::GetRegisteredJob(const Caller&, const v1::GetRegisteredJobRequest& in,
+ServiceStatus Service::GetRegisteredJob(const Caller& caller, const v1::GetRegisteredJobRequest& in,
                                         v1::RegisteredJob& out) {
   const auto job = registry_.Find(in.scheduler_job_id());
-  if (!job) {
+  if (!job || !(caller.MayReadAll() || caller.IsUser(job->user))) {
     return Refuse(ServiceFault::kUnknownJob,
                   fmt::format("job {} is not registered", in.scheduler_job_id()));
   }
   const auto answer = views_.Latest();
-  FillRegistered(*job, answer.get(), out);
+  std::optional<OwnJobs> own;
+  if (answer) own.emplace(OwnJobsOf(caller, *answer));
+  FillRegistered(*job, answer.get(), own ? &*own : nullptr, out);
   return {};
 }
 
-ServiceStatus Service::ListRegisteredJobs(const Caller&, const v1::ListRegisteredJobsRequest& in,
+ServiceStatus Service::ListRegisteredJobs(const Caller& caller,
+                                          const v1::ListRegisteredJobsRequest& in,
                                           v1::ListRegisteredJobsResponse& out) {
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
   const auto answer = views_.Latest();
+  std::optional<OwnJobs> own;
+  if (answer) own.emplace(OwnJobsOf(caller, *answer));
   const auto fill_job = [&](const Allocation& job, v1::RegisteredJob& one) {
-    FillRegistered(job, answer.get(), one);
+    FillRegistered(job, answer.get(), own ? &*own : nullptr, one);
   };
-  if (!in.filter().empty() || !in.order_by().empty()) {
-    const std::vector<Allocation> jobs = in.show_ended() ? registry_.All() : registry_.Held();
+  if (!in.filter().empty() || !in.order_by().empty() || !caller.MayReadAll()) {
+    const std::vector<Allocation> jobs = registry_.Select([&](const Allocation& job) {
+      return (in.show_ended() || job.state == AllocationState::kHeld) &&
+             (caller.MayReadAll() || caller.IsUser(job.user));
+    });
     const auto fill = [&](uint64_t i, v1::RegisteredJob& job) { fill_job(jobs[i], job); };
     return FillPage(*list, 0, jobs.size(), fill, *out.mutable_registered_jobs(), out);
   }

@@ -128,12 +128,22 @@ bool JobRegistry::End(uint64_t id, Timestamp end) {
   return true;
 }
 
-bool JobRegistry::Has(std::string_view name) const {
+bool JobRegistry::Has(std::string_view name, const Condition& condition) const {
   if (name.empty()) return false;  // jobs may have no name
   const std::lock_guard lock(mutex_);
   return std::ranges::any_of(jobs_, [&](const auto& entry) {
-    return name == entry.second.name || name == fmt::format("{}", entry.first);
+    const bool is_named = name == entry.second.name || name == fmt::format("{}", entry.first);
+    return is_named && condition(entry.second);
   });
+}
+
+std::vector<Allocation> JobRegistry::Select(const Condition& condition) const {
+  std::vector<Allocation> selected;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, job] : jobs_) {
+    if (condition(job)) selected.push_back(job);
+  }
+  return selected;
 }
 
 std::vector<Allocation> JobRegistry::All() const {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -52,8 +53,13 @@ class JobRegistry {
     return version_;
   }
 
-  // Returns whether a job with this number or name exists.
-  bool Has(std::string_view name) const;
+  using Condition = std::function<bool(const Allocation&)>;
+  // Returns whether a job with this number or name exists that fulfils the condition.
+  bool Has(
+      std::string_view name,
+      const Condition& condition = [](const Allocation&) { return true; }) const;
+  // Returns the jobs that fulfil the condition, in the order of ids.
+  std::vector<Allocation> Select(const Condition& condition) const;
   // Returns all jobs in the order of ids.
   std::vector<Allocation> All() const;
   // Returns the jobs for the analysis and the job file: all running ones, and the last

@@ -112,15 +112,28 @@ std::vector<const ServiceLevel*> ServiceLevelsOf(const AnswerView& answer,
   return levels;
 }
 
-std::optional<size_t> FindJob(const Snapshot& snapshot, std::string_view name) {
+std::vector<const ServiceLevel*> ServiceLevelsOf(const AnswerView& answer, const OwnJobs& own) {
+  std::vector<const ServiceLevel*> levels;
+  for (size_t i = 0; i < answer.snapshot().attribution->jobs.size(); ++i) {
+    if (!own.Has(i)) continue;
+    const std::vector<const ServiceLevel*> more = ServiceLevelsOf(answer, i);
+    levels.insert(levels.end(), more.begin(), more.end());
+  }
+  std::ranges::sort(levels);  // all are elements of one vector
+  const auto rest = std::ranges::unique(levels);
+  levels.erase(rest.begin(), rest.end());
+  return levels;
+}
+
+std::optional<size_t> FindJob(const Snapshot& snapshot, const OwnJobs& own, std::string_view name) {
   const std::vector<AttributedJob>& jobs = snapshot.attribution->jobs;
   for (size_t i = 0; i < jobs.size(); ++i) {
-    if (jobs[i].job.id == name) return i;
+    if (jobs[i].job.id == name && own.Has(i)) return i;
   }
   std::optional<size_t> found;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const auto& allocation = jobs[i].job.allocation;
-    if (!allocation) continue;
+    if (!allocation || !own.Has(i)) continue;
     if (name != allocation->name && name != fmt::format("{}", allocation->id)) continue;
     if (found) return std::nullopt;
     found = i;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "appliance/daemon/service/answer_view.h"
+#include "appliance/daemon/service/own_jobs.h"
 
 namespace rocescope {
 
@@ -21,9 +22,11 @@ void FillJobSummary(const AnswerView& answer, size_t index, v1::JobSummary& out)
 // of its hosts. nullopt: all levels.
 std::vector<const ServiceLevel*> ServiceLevelsOf(const AnswerView& answer,
                                                  std::optional<size_t> job);
+// Returns those of all own jobs, without duplicates.
+std::vector<const ServiceLevel*> ServiceLevelsOf(const AnswerView& answer, const OwnJobs& own);
 
-// Finds a job by its id, or by the scheduler's number or name if only one job has that. Returns
-// nullopt if there is no such job.
-std::optional<size_t> FindJob(const Snapshot& snapshot, std::string_view name);
+// Finds a job by its id, or by the scheduler's number or name if only one job has that. Jobs that
+// are not in `own` do not count. Returns nullopt if there is no such job.
+std::optional<size_t> FindJob(const Snapshot& snapshot, const OwnJobs& own, std::string_view name);
 
 }  // namespace rocescope

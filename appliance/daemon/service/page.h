@@ -65,7 +65,7 @@ class PageBytes {
 // Refuses a negative number (Google AIP-158).
 ServiceStatus CheckSize(std::string_view field, int32_t asked);
 
-// The fields that the requests of all lists have.
+// The fields of a request that concern pages. A request need not have all of them.
 struct ListRequest {
   int32_t page_size = 0;
   std::string filter;
@@ -79,16 +79,18 @@ struct ListRequest {
 // Fails if the page size is negative, or if the token is invalid or belongs to another request.
 template <typename Request>
 ServiceResult<ListRequest> ReadListRequest(const Request& request) {
-  if (const auto sound = CheckSize("page_size", request.page_size()); !sound) {
-    return tl::unexpected(sound.error());
-  }
   Request rest = request;
-  rest.clear_page_size();
   rest.clear_page_token();
-  ListRequest list = {
-      .page_size = request.page_size(),
-      .filter = request.filter(),
-      .hash = HashText(Request::descriptor()->full_name() + rest.SerializeAsString())};
+  ListRequest list;
+  if constexpr (requires { request.page_size(); }) {
+    if (const auto sound = CheckSize("page_size", request.page_size()); !sound) {
+      return tl::unexpected(sound.error());
+    }
+    list.page_size = request.page_size();
+    rest.clear_page_size();
+  }
+  list.hash = HashText(Request::descriptor()->full_name() + rest.SerializeAsString());
+  if constexpr (requires { request.filter(); }) list.filter = request.filter();
   if constexpr (requires { request.order_by(); }) list.order_by = request.order_by();
   if (request.page_token().empty()) return list;
   list.token = ParsePageToken(request.page_token());

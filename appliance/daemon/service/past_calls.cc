@@ -7,10 +7,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "appliance/api/message_value.h"
 #include "appliance/daemon/history/history_store.h"
+#include "appliance/daemon/service/own_jobs.h"
 #include "appliance/daemon/service/page.h"
 #include "appliance/daemon/service/past_answer.h"
 #include "appliance/daemon/service/service.h"
@@ -26,8 +28,8 @@ PastQuery QueryOf(AnswerPart part, const google::protobuf::Timestamp& at_time,
 }
 
 // Returns the id of the job with this id, or of the only one with this number or name in the
-// scheduler; empty for an empty name.
-ServiceResult<std::string> PastJobId(const HistoryStore& history,
+// scheduler; empty for an empty name. Jobs that are not in `own` do not count.
+ServiceResult<std::string> PastJobId(const HistoryStore& history, const OwnJobs& own,
                                      const google::protobuf::Timestamp& at_time,
                                      const std::string& name) {
   if (name.empty()) return name;
@@ -36,6 +38,7 @@ ServiceResult<std::string> PastJobId(const HistoryStore& history,
   if (!read) return tl::unexpected(read.error());
   std::vector<std::string> found;
   for (const v1::JobSummary& job : jobs.jobs()) {
+    if (!own.HasId(job.job_id())) continue;
     if (job.job_id() == name) return name;
     if (!job.has_allocation()) continue;
     if (name == job.allocation().name() ||
@@ -50,17 +53,21 @@ ServiceResult<std::string> PastJobId(const HistoryStore& history,
                             name, ToText(at_time)));
 }
 
-// Keeps the levels of the job, and of the GPUs and NICs of its hosts.
-void KeepLevelsOf(const v1::Job& job, v1::ListServiceLevelsResponse& levels) {
+// Keeps the levels of the jobs, and of the GPUs and NICs of their hosts.
+void KeepLevelsOf(const std::vector<v1::Job>& jobs, v1::ListServiceLevelsResponse& levels) {
+  std::set<std::string_view> ids;
   std::set<std::string_view> hosts;
-  for (const v1::Rank& rank : job.ranks()) hosts.insert(rank.host());
+  for (const v1::Job& job : jobs) {
+    ids.insert(job.job_id());
+    for (const v1::Rank& rank : job.ranks()) hosts.insert(rank.host());
+  }
   auto& all = *levels.mutable_service_levels();
   const auto is_other = [&](const v1::ServiceLevel& level) {
     const std::string_view entity = level.entity();
     switch (level.layer()) {
       case v1::SERVICE_LAYER_APPLICATION:
       case v1::SERVICE_LAYER_COLLECTIVE:
-        return entity != job.job_id();
+        return !ids.contains(entity);
       case v1::SERVICE_LAYER_GPU:
       case v1::SERVICE_LAYER_NIC:
         return !hosts.contains(entity.substr(0, entity.find(':')));
@@ -120,6 +127,15 @@ void FillPastLoad(const LinkMinute& link, v1::LinkLoad& out) {
   out.set_error_frames(link.errors);
 }
 
+// Returns the findings of this time; none if there are none, as without a topology.
+v1::ListFindingsResponse FindingsAt(const HistoryStore& history,
+                                    const google::protobuf::Timestamp& at_time) {
+  v1::ListFindingsResponse findings;
+  const PastQuery query = {.part = AnswerPart::kFindings, .at_time = at_time};
+  if (!ReadPast(history, query, findings)) findings.Clear();
+  return findings;
+}
+
 // Fills a page from all elements of a past answer.
 template <typename Element, typename Response>
 ServiceStatus FillPastPage(const ListRequest& list, uint64_t version,
@@ -136,24 +152,58 @@ std::vector<const Element*> PointersTo(const google::protobuf::RepeatedPtrField<
 
 }  // namespace
 
-ServiceStatus Service::PastJobs(const v1::ListJobsRequest& in, v1::ListJobsResponse& out) {
+ServiceResult<OwnJobs> Service::PastOwnJobs(const Caller& caller,
+                                            const google::protobuf::Timestamp& at_time) const {
+  OwnJobs own(caller, daemon_.fabric().get(), daemon_.node_names());
+  if (own.AreAll()) return own;
+  v1::ListJobsResponse jobs;
+  const auto read = ReadPast(*history_, {.part = AnswerPart::kJobs, .at_time = at_time}, jobs);
+  if (!read) return tl::unexpected(read.error());
+  for (const v1::JobSummary& job : jobs.jobs()) {
+    const auto* const allocation = job.has_allocation() ? &job.allocation() : nullptr;
+    if (!own.Add(job.job_id(), allocation)) continue;
+    v1::GetJobResponse details;
+    const PastQuery query = {.part = AnswerPart::kJob, .name = job.job_id(), .at_time = at_time};
+    if (!ReadPast(*history_, query, details)) continue;
+    for (const v1::Rank& rank : details.job().ranks()) own.AddHost(rank.host());
+  }
+  return own;
+}
+
+ServiceStatus Service::PastJobs(const Caller& caller, const v1::ListJobsRequest& in,
+                                v1::ListJobsResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
   v1::ListJobsResponse past;
   const auto version = ReadPast(*history_, QueryOf(AnswerPart::kJobs, in.at_time(), *list), past);
   if (!version) return tl::unexpected(version.error());
+  const auto own = PastOwnJobs(caller, in.at_time());
+  if (!own) return tl::unexpected(own.error());
+  if (!own->AreAll()) {
+    auto& jobs = *past.mutable_jobs();
+    const auto is_other = [&](const v1::JobSummary& job) { return !own->HasId(job.job_id()); };
+    jobs.erase(std::remove_if(jobs.begin(), jobs.end(), is_other), jobs.end());
+    const v1::ListFindingsResponse findings = FindingsAt(*history_, in.at_time());
+    for (v1::JobSummary& job : jobs) own->Restrict(findings.findings(), job);
+  }
   *out.mutable_snapshot() = past.snapshot();
   return FillPastPage(*list, *version, PointersTo(past.jobs()), *out.mutable_jobs(), out);
 }
 
-ServiceStatus Service::PastJob(const v1::GetJobRequest& in, v1::GetJobResponse& out) {
+ServiceStatus Service::PastJob(const Caller& caller, const v1::GetJobRequest& in,
+                               v1::GetJobResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
-  const auto job = PastJobId(*history_, in.at_time(), in.job_id());
+  const auto own = PastOwnJobs(caller, in.at_time());
+  if (!own) return tl::unexpected(own.error());
+  const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
   if (!job) return tl::unexpected(job.error());
   const auto version =
       ReadPast(*history_, {.part = AnswerPart::kJob, .name = *job, .at_time = in.at_time()}, out);
   if (!version) return tl::unexpected(version.error());
+  if (own->AreAll()) return {};
+  own->Restrict(*out.mutable_job());
+  own->Restrict(FindingsAt(*history_, in.at_time()).findings(), *out.mutable_summary());
   return {};
 }
 
@@ -188,12 +238,14 @@ ServiceStatus Service::PastLinkLoads(const v1::ListLinkLoadsRequest& in,
                   *out.mutable_link_loads(), out);
 }
 
-ServiceStatus Service::PastHotspots(const v1::ListHotspotsRequest& in,
+ServiceStatus Service::PastHotspots(const Caller& caller, const v1::ListHotspotsRequest& in,
                                     v1::ListHotspotsResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
-  const auto job = PastJobId(*history_, in.at_time(), in.job_id());
+  const auto own = PastOwnJobs(caller, in.at_time());
+  if (!own) return tl::unexpected(own.error());
+  const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
   if (!job) return tl::unexpected(job.error());
   v1::ListHotspotsResponse past;
   const auto version =
@@ -205,15 +257,18 @@ ServiceStatus Service::PastHotspots(const v1::ListHotspotsRequest& in,
     return !job->empty() && std::ranges::find(lost, *job, &v1::LostTime::job_id) == lost.end();
   });
   *out.mutable_snapshot() = past.snapshot();
+  for (v1::Hotspot& hotspot : *past.mutable_hotspots()) own->Restrict(hotspot);
   return FillPastPage(*list, *version, hotspots, *out.mutable_hotspots(), out);
 }
 
-ServiceStatus Service::PastFindings(const v1::ListFindingsRequest& in,
+ServiceStatus Service::PastFindings(const Caller& caller, const v1::ListFindingsRequest& in,
                                     v1::ListFindingsResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
-  const auto job = PastJobId(*history_, in.at_time(), in.job_id());
+  const auto own = PastOwnJobs(caller, in.at_time());
+  if (!own) return tl::unexpected(own.error());
+  const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
   if (!job) return tl::unexpected(job.error());
   v1::ListFindingsResponse past;
   const auto version =
@@ -222,11 +277,19 @@ ServiceStatus Service::PastFindings(const v1::ListFindingsRequest& in,
   std::vector<const v1::Finding*> findings = PointersTo(past.findings());
   std::erase_if(findings, [&](const v1::Finding* finding) {
     const auto& affected = finding->affected_job_ids();
-    return !job->empty() && std::ranges::find(affected, *job) == affected.end();
+    return !own->HasAny(affected) ||
+           (!job->empty() && std::ranges::find(affected, *job) == affected.end());
   });
+  // The elements of `findings` stay where they are.
+  for (v1::Finding& finding : *past.mutable_findings()) own->Restrict(finding);
   *out.mutable_snapshot() = past.snapshot();
   *out.mutable_coverage() = past.coverage();
-  *out.mutable_suspected_findings() = past.suspected_findings();
+  own->Restrict(*out.mutable_coverage());
+  for (v1::Finding& finding : *past.mutable_suspected_findings()) {
+    if (!own->HasAny(finding.affected_job_ids())) continue;
+    own->Restrict(finding);
+    *out.add_suspected_findings() = std::move(finding);
+  }
   return FillPastPage(*list, *version, findings, *out.mutable_findings(), out);
 }
 
@@ -246,23 +309,32 @@ ServiceStatus Service::PastAnomalies(const v1::ListAnomaliesRequest& in,
   return FillPastPage(*list, *version, PointersTo(past.anomalies()), *out.mutable_anomalies(), out);
 }
 
-ServiceStatus Service::PastServiceLevels(const v1::ListServiceLevelsRequest& in,
+ServiceStatus Service::PastServiceLevels(const Caller& caller,
+                                         const v1::ListServiceLevelsRequest& in,
                                          v1::ListServiceLevelsResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
-  const auto job = PastJobId(*history_, in.at_time(), in.job_id());
+  const auto own = PastOwnJobs(caller, in.at_time());
+  if (!own) return tl::unexpected(own.error());
+  const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
   if (!job) return tl::unexpected(job.error());
   v1::ListServiceLevelsResponse past;
   const auto version =
       ReadPast(*history_, QueryOf(AnswerPart::kServiceLevels, in.at_time(), *list), past);
   if (!version) return tl::unexpected(version.error());
-  if (!job->empty()) {
-    v1::GetJobResponse details;
-    const auto read = ReadPast(
-        *history_, {.part = AnswerPart::kJob, .name = *job, .at_time = in.at_time()}, details);
-    if (!read) return tl::unexpected(read.error());
-    KeepLevelsOf(details.job(), past);
+  if (!job->empty() || !own->AreAll()) {
+    std::vector<std::string> ids = {*job};
+    if (job->empty()) ids.assign(own->ids().begin(), own->ids().end());
+    std::vector<v1::Job> jobs;
+    for (const std::string& id : ids) {
+      v1::GetJobResponse details;
+      const auto read = ReadPast(
+          *history_, {.part = AnswerPart::kJob, .name = id, .at_time = in.at_time()}, details);
+      if (!read) return tl::unexpected(read.error());
+      jobs.push_back(std::move(*details.mutable_job()));
+    }
+    KeepLevelsOf(jobs, past);
     CountLevels(past);
   }
   *out.mutable_snapshot() = past.snapshot();

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "analytics/job/flow_of.h"
 #include "rocescope/v1/service.pb.h"
@@ -97,6 +98,30 @@ struct JobEnds {
   }
 };
 
+// Sorts by flow and removes duplicates.
+void SortPaths(std::vector<const FlowPath*>& paths) {
+  std::ranges::sort(paths, {}, [](const FlowPath* path) { return path->flow; });
+  const auto rest = std::ranges::unique(paths);
+  paths.erase(rest.begin(), rest.end());
+}
+
+ServiceResult<std::vector<const FlowPath*>> BetweenEnds(const Snapshot& snapshot,
+                                                        const std::string& source,
+                                                        const std::string& destination) {
+  const std::vector<NicIndex> from = NicsNamed(*snapshot.fabric, source);
+  if (from.empty()) return NoSuchEnd("source", source);
+  const std::vector<NicIndex> to = NicsNamed(*snapshot.fabric, destination);
+  if (to.empty()) return NoSuchEnd("destination", destination);
+  return Between(snapshot, from, to);
+}
+
+ServiceResult<uint32_t> RankNamed(std::string_view key, const std::string& name) {
+  const auto rank = Number(name);
+  if (rank) return *rank;
+  return RefuseFields(
+      {key}, fmt::format("expected a rank number, because `job_id` is set; found \"{}\"", name));
+}
+
 std::vector<const FlowPath*> OfJob(const Snapshot& snapshot, const JobEnds& ends) {
   std::vector<const FlowPath*> paths;
   const std::vector<EndClaims>& claims = snapshot.attribution->endpoints;
@@ -126,27 +151,68 @@ ServiceResult<std::vector<const FlowPath*>> QueryPaths(const Snapshot& snapshot,
          {std::tuple("source", &request.source(), &ends.source),
           std::tuple("destination", &request.destination(), &ends.destination)}) {
       if (name->empty()) continue;
-      *rank = Number(*name);
-      if (!*rank) {
-        return RefuseFields(
-            {key},
-            fmt::format("expected a rank number, because `job_id` is set; found \"{}\"", *name));
-      }
+      const auto number = RankNamed(key, *name);
+      if (!number) return tl::unexpected(number.error());
+      *rank = *number;
     }
     paths = OfJob(snapshot, ends);
   } else {
     if (request.source().empty() || request.destination().empty()) {
       return RefuseFields({"source", "destination"}, "both are required unless `job_id` is set");
     }
-    const std::vector<NicIndex> from = NicsNamed(*snapshot.fabric, request.source());
-    if (from.empty()) return NoSuchEnd("source", request.source());
-    const std::vector<NicIndex> to = NicsNamed(*snapshot.fabric, request.destination());
-    if (to.empty()) return NoSuchEnd("destination", request.destination());
-    paths = Between(snapshot, from, to);
+    auto found = BetweenEnds(snapshot, request.source(), request.destination());
+    if (!found) return found;
+    paths = *std::move(found);
   }
-  std::ranges::sort(paths, {}, [](const FlowPath* path) { return path->flow; });
-  const auto rest = std::ranges::unique(paths);
-  paths.erase(rest.begin(), rest.end());
+  SortPaths(paths);
+  return paths;
+}
+
+PairQuery::PairQuery(const Snapshot& snapshot, std::optional<size_t> job)
+    : snapshot_(snapshot), has_job_(job.has_value()) {
+  if (!job) return;
+  const std::vector<EndClaims>& claims = snapshot.attribution->endpoints;
+  for (size_t i = 0; i < claims.size(); ++i) {
+    const auto is_rank = [&](const auto& claim) {
+      return claim && claim->job == *job && claim->rank >= 0;
+    };
+    if (!std::ranges::all_of(claims[i], is_rank)) continue;
+    for (size_t from = 0; from < 2; ++from) {
+      const auto flow = FlowFrom(from, (*snapshot.connections)[i]);
+      const FlowPath* const path = flow ? snapshot.PathOf(*flow) : nullptr;
+      if (path == nullptr) continue;
+      by_ranks_.push_back({.source = static_cast<uint32_t>(claims[i][from]->rank),
+                           .destination = static_cast<uint32_t>(claims[i][1 - from]->rank),
+                           .path = path});
+    }
+  }
+  std::ranges::sort(by_ranks_, {}, [](const RankPath& one) {
+    return std::tuple(one.source, one.destination, one.path->flow);
+  });
+}
+
+ServiceResult<std::vector<const FlowPath*>> PairQuery::Find(const std::string& source,
+                                                            const std::string& destination) const {
+  if (source.empty() || destination.empty()) {
+    return RefuseFields({"source", "destination"}, "both are required");
+  }
+  std::vector<const FlowPath*> paths;
+  if (!has_job_) {
+    auto found = BetweenEnds(snapshot_, source, destination);
+    if (!found) return found;
+    paths = *std::move(found);
+  } else {
+    const auto from = RankNamed("source", source);
+    if (!from) return tl::unexpected(from.error());
+    const auto to = RankNamed("destination", destination);
+    if (!to) return tl::unexpected(to.error());
+    const auto ranks = [](const RankPath& one) { return std::pair(one.source, one.destination); };
+    for (const RankPath& one :
+         std::ranges::equal_range(by_ranks_, std::pair(*from, *to), {}, ranks)) {
+      paths.push_back(one.path);
+    }
+  }
+  SortPaths(paths);
   return paths;
 }
 

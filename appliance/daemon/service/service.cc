@@ -215,16 +215,33 @@ ServiceStatus Service::NeedTopology() const {
                 "the appliance has no topology: set the key `topology` in its configuration");
 }
 
-ServiceResult<std::string> Service::JobIdOf(const Snapshot& snapshot,
+OwnJobs Service::OwnJobsOf(const Caller& caller, const AnswerView& answer) const {
+  OwnJobs own(caller, daemon_.fabric().get(), daemon_.node_names());
+  if (own.AreAll()) return own;
+  const auto& jobs = answer.jobs().jobs();
+  for (int i = 0; i < jobs.size(); ++i) {
+    const v1::Job& job = jobs[i];
+    const v1::Allocation* const allocation = job.has_allocation() ? &job.allocation() : nullptr;
+    if (!own.Add(job.job_id(), allocation, static_cast<size_t>(i))) continue;
+    for (const v1::Rank& rank : job.ranks()) own.AddHost(rank.host());
+    const auto registered = registry_.Find(allocation->scheduler_job_id());
+    if (!registered || !own.IsUser(registered->user)) continue;
+    for (const AllocatedNode& node : registered->nodes) own.AddHost(node.name);
+  }
+  return own;
+}
+
+ServiceResult<std::string> Service::JobIdOf(const Snapshot& snapshot, const OwnJobs& own,
                                             const std::string& name) const {
   if (name.empty()) return std::string();
-  const auto found = FindJob(snapshot, name);
-  if (!found) return tl::unexpected(NoSuchJob(name));
+  const auto found = FindJob(snapshot, own, name);
+  if (!found) return tl::unexpected(NoSuchJob(own, name));
   return snapshot.attribution->jobs[*found].job.id;
 }
 
-ServiceError Service::NoSuchJob(std::string_view name) const {
-  if (registry_.Has(name)) {
+ServiceError Service::NoSuchJob(const OwnJobs& own, std::string_view name) const {
+  const auto is_own = [&](const Allocation& job) { return own.IsUser(job.user); };
+  if (registry_.Has(name, is_own)) {
     return {.fault = ServiceFault::kNoDataYet,
             .message = fmt::format(
                 "job \"{}\" is registered, but no packet of it has been observed: try again later",
@@ -234,6 +251,12 @@ ServiceError Service::NoSuchJob(std::string_view name) const {
           .message = fmt::format(
               "no unique job \"{}\": expected the id, number or name of a job in the list of jobs",
               name)};
+}
+
+ServiceStatus Service::NeedJob(const Caller& caller, const std::string& job_id) {
+  if (caller.MayReadAll() || !job_id.empty()) return {};
+  return Refuse(ServiceFault::kNotAllowed,
+                "job_id: clients with the role tenant must set it to one of their own jobs");
 }
 
 void Service::SetReloadProblem(std::string problem) {
@@ -282,7 +305,8 @@ void AddCertificateProblems(const std::vector<CertificateState>& certificates, T
 
 }  // namespace
 
-ServiceStatus Service::GetHealth(const Caller&, const v1::GetHealthRequest&, v1::Health& out) {
+ServiceStatus Service::GetHealth(const Caller& caller, const v1::GetHealthRequest&,
+                                 v1::Health& out) {
   const Timestamp now = WallClock();
   const auto answer = views_.Latest();
   const std::vector<SourceState> sources = daemon_.Sources();
@@ -365,6 +389,7 @@ ServiceStatus Service::GetHealth(const Caller&, const v1::GetHealthRequest&, v1:
     *out.mutable_analysis_duration() = DurationMessage(answer->answer().took);
   }
   out.set_has_topology(daemon_.fabric() != nullptr);
+  OwnJobs(caller, nullptr, daemon_.node_names()).Restrict(out);
   return {};
 }
 

@@ -21,6 +21,7 @@
 #include "appliance/daemon/service/event_log.h"
 #include "appliance/daemon/service/finding_reviews.h"
 #include "appliance/daemon/service/job_registry.h"
+#include "appliance/daemon/service/own_jobs.h"
 #include "appliance/daemon/service/page.h"
 #include "appliance/daemon/service/service_error.h"
 #include "appliance/daemon/service/traffic_counters.h"
@@ -36,6 +37,7 @@ namespace v1 {
 
 class HistoryStore;
 class JobFile;
+struct SeriesQuery;
 
 class Service {
  public:
@@ -69,6 +71,9 @@ class Service {
   // Sets the state of the servers' certificates, which GetHealth and metrics report.
   void SetCertificates(std::vector<CertificateState> certificates);
   std::vector<CertificateState> certificates() const;
+
+  // Returns the jobs of the snapshot that the client may read.
+  OwnJobs OwnJobsOf(const Caller& caller, const AnswerView& answer) const;
 
   // For WatchEvents, which each transport implements, and for the producers of events.
   EventLog& events() { return events_; }
@@ -105,19 +110,32 @@ class Service {
   ServiceStatus NeedHistory() const;
 
   // The same calls with at_time: past answers from the history.
-  ServiceStatus PastJobs(const v1::ListJobsRequest& in, v1::ListJobsResponse& out);
-  ServiceStatus PastJob(const v1::GetJobRequest& in, v1::GetJobResponse& out);
+  ServiceStatus PastJobs(const Caller& caller, const v1::ListJobsRequest& in,
+                         v1::ListJobsResponse& out);
+  ServiceStatus PastJob(const Caller& caller, const v1::GetJobRequest& in, v1::GetJobResponse& out);
   ServiceStatus PastLinkLoads(const v1::ListLinkLoadsRequest& in, v1::ListLinkLoadsResponse& out);
-  ServiceStatus PastHotspots(const v1::ListHotspotsRequest& in, v1::ListHotspotsResponse& out);
-  ServiceStatus PastFindings(const v1::ListFindingsRequest& in, v1::ListFindingsResponse& out);
+  ServiceStatus PastHotspots(const Caller& caller, const v1::ListHotspotsRequest& in,
+                             v1::ListHotspotsResponse& out);
+  ServiceStatus PastFindings(const Caller& caller, const v1::ListFindingsRequest& in,
+                             v1::ListFindingsResponse& out);
   ServiceStatus PastAnomalies(const v1::ListAnomaliesRequest& in, v1::ListAnomaliesResponse& out);
-  ServiceStatus PastServiceLevels(const v1::ListServiceLevelsRequest& in,
+  ServiceStatus PastServiceLevels(const Caller& caller, const v1::ListServiceLevelsRequest& in,
                                   v1::ListServiceLevelsResponse& out);
 
+  // Returns the jobs of a past answer that the client may read. Requires a history.
+  ServiceResult<OwnJobs> PastOwnJobs(const Caller& caller,
+                                     const google::protobuf::Timestamp& at_time) const;
+
   // Returns the id of the job with this id, number or name; empty for an empty name.
-  ServiceResult<std::string> JobIdOf(const Snapshot& snapshot, const std::string& name) const;
-  // Returns the error for a job that the snapshot does not contain.
-  ServiceError NoSuchJob(std::string_view name) const;
+  ServiceResult<std::string> JobIdOf(const Snapshot& snapshot, const OwnJobs& own,
+                                     const std::string& name) const;
+  // Returns the error for a job that the snapshot does not contain, or that is not the client's
+  // own.
+  ServiceError NoSuchJob(const OwnJobs& own, std::string_view name) const;
+  // Returns an error if the client is a tenant and the request names no job.
+  static ServiceStatus NeedJob(const Caller& caller, const std::string& job_id);
+  // Sets the job of the query for a tenant. Returns false if it has no such job.
+  bool FindOwnSeries(const Caller& caller, const std::string& name, SeriesQuery& query);
 
   // Passes the registered jobs to the analysis and to the job file. Concurrent calls share the
   // work, and the newest state is passed last. Returns when the state is on disk, when writing

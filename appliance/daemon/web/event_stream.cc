@@ -27,12 +27,13 @@ std::string NextPiece(EventReader& reader) {
 
 }  // namespace
 
-HttpResponse StreamEvents(Service& service, uint64_t cursor) {
-  return {
-      .content_type = "text/event-stream",
-      .body = "retry: 2000\n\n",
-      .headers = {{"Cache-Control", "no-store"}},
-      .stream = [reader = EventReader(service, cursor)]() mutable { return NextPiece(reader); }};
+HttpResponse StreamEvents(Service& service, const Caller& caller, uint64_t cursor) {
+  return {.content_type = "text/event-stream",
+          .body = "retry: 2000\n\n",
+          .headers = {{"Cache-Control", "no-store"}},
+          .stream = [reader = EventReader(service, caller, cursor)]() mutable {
+            return NextPiece(reader);
+          }};
 }
 
 }  // namespace rocescope

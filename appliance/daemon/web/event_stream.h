@@ -11,7 +11,7 @@
 namespace rocescope {
 
 // Streams the events after `cursor` (0: the active faults, then new events) and, without an id,
-// announcements of new snapshots.
-HttpResponse StreamEvents(Service& service, uint64_t cursor);
+// announcements of new snapshots, as far as the client may read them.
+HttpResponse StreamEvents(Service& service, const Caller& caller, uint64_t cursor);
 
 }  // namespace rocescope

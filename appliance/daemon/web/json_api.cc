@@ -122,7 +122,7 @@ HttpResponse Events(Service& service, const HttpRequest& request, const RequestT
         RefuseFields({"cursor"}, fmt::format("expected the cursor of an event, found \"{}\"", text))
             .value());
   }
-  return StreamEvents(service, cursor);
+  return StreamEvents(service, request.caller, cursor);
 }
 
 HttpResponse WrongMethod(const HttpRequest& request, const Route& route) {

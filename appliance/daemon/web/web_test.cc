@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "appliance/daemon/service/service_fixture.h"
+#include "appliance/daemon/service/tenant_fixture.h"
 #include "appliance/daemon/web/json_api.h"
 #include "appliance/daemon/web/stored_page.h"
 #include "rocescope/v1/service.pb.h"
@@ -393,6 +394,80 @@ TEST_F(WebTest, NumberOfMetricSeriesIsLimited) {
     ++series;
   }
   EXPECT_EQ(series, 100u);
+}
+
+class TenantWebTest : public TenantTest {
+ protected:
+  HttpResponse Get(const std::string& target, const Caller& caller) {
+    return WebHandler(*service_)({.method = "GET", .target = target, .caller = caller});
+  }
+};
+
+TEST_F(TenantWebTest, TenantsGetDataOfTheirOwnJobsOrStatus403) {
+  OpenAll();
+  size_t answered = 0;
+  std::string of_all;
+  for (const std::string& path : JsonPaths()) {
+    std::string target = path;
+    if (const size_t brace = path.find('{'); brace != std::string::npos) {
+      target = path.substr(0, brace) + "4711";
+    } else if (path.ends_with("/paths") || path.ends_with("/hotspots") ||
+               path.ends_with("/history/jobs")) {
+      target += "?job_id=nccl-aaa";
+    }
+    HttpResponse response = Get(target, Alice());
+    if (response.stream) response.body += response.stream();
+    EXPECT_TRUE(response.status == 200 || response.status == 403) << target << response.body;
+    if (response.status == 403) {
+      EXPECT_THAT(response.body, AllOf(HasSubstr("\"reason\":\"NOT_ALLOWED\""),
+                                       HasSubstr("\\\"carol\\\" may not read ")));
+    }
+    if (response.status == 200) ++answered;
+    for (const std::string& word : Forbidden()) {
+      EXPECT_THAT(response.body, Not(HasSubstr(word))) << target;
+    }
+    of_all += Get(target, LocalCaller()).body;
+  }
+  // The calls with ACCESS_TENANT and an HTTP path, GetHealth, and the OpenAPI document.
+  EXPECT_EQ(answered, 12u);
+  EXPECT_THAT(of_all, AllOf(HasSubstr("mallory"), HasSubstr("host3")));
+  EXPECT_EQ(Get("/metrics", Alice()).status, 403u);
+  EXPECT_THAT(Get("/metrics", Alice()).body, HasSubstr("may not read the metrics"));
+  EXPECT_EQ(Get("/metrics", LocalCaller()).status, 200u);
+  EXPECT_EQ(Get("/", Alice()).status, 200u) << "the dashboard";
+  EXPECT_EQ(Get("/api/v1/hotspots", Alice()).status, 403u) << "without a job";
+  EXPECT_EQ(Get("/api/v1/jobs/66006600", Alice()).status, 404u);
+  EXPECT_EQ(Get("/api/v1/registered-jobs/66006600", Alice()).status, 404u);
+}
+
+// A response of one client must not spare another one its body.
+TEST_F(TenantWebTest, UnchangedAnswersAreThoseOfTheClient) {
+  OpenAll();
+  std::string tag;
+  for (const auto& [name, value] : Get("/api/v1/registered-jobs", LocalCaller()).headers) {
+    if (name == "ETag") tag = value;
+  }
+  ASSERT_NE(tag, "");
+  const HttpRequest request = {.method = "GET",
+                               .target = "/api/v1/registered-jobs",
+                               .if_none_match = tag,
+                               .caller = Alice()};
+  EXPECT_EQ(WebHandler(*service_)(request).status, 200u);
+}
+
+TEST(WebGate, TenantsMayReadAndAgentsMayNot) {
+  GrpcConfig config;
+  config.viewers = {"ada"};
+  config.agents = {"gpu7"};
+  config.tenants = {{.name = "carol", .users = {"alice"}}};
+  const HttpGate gate = WebGate(config);
+  EXPECT_TRUE(gate({"ada"})->MayReadAll());
+  const auto carol = gate({"carol"});
+  ASSERT_TRUE(carol);
+  EXPECT_FALSE(carol->MayReadAll());
+  EXPECT_TRUE(carol->IsUser("alice"));
+  EXPECT_FALSE(gate({"gpu7"}));
+  EXPECT_THAT(gate({"eve"}).error().message, HasSubstr("\"eve\" may not read over HTTP"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@ from rocescope.v1 import error_details_pb2, service_pb2, service_pb2_grpc
 
 TIMEOUT_SECONDS = 20
 PAGE_SIZE = 1000
+MAX_PAIRS = 1000  # in one BatchFindPathsRequest
 MAX_RESPONSE_BYTES = 64 << 20
 
 # List -> (service, method, repeated field of the response).
@@ -61,6 +62,21 @@ class Client:
             if not response.next_page_token:
                 return
             message.page_token = response.next_page_token
+
+    def paths_of_pairs(self, pairs, job_id="", paths_per_pair=0, timeout=TIMEOUT_SECONDS):
+        """Yields one PairPaths for each pair (source, destination), in the same order. A pair with an unknown endpoint
+        has `error` set. With `job_id`, the endpoints are rank numbers. `timeout`: seconds for each request."""
+        pairs = list(pairs)
+        for first in range(0, len(pairs), MAX_PAIRS):
+            message = service_pb2.BatchFindPathsRequest(job_id=job_id, paths_per_pair=paths_per_pair)
+            for source, destination in pairs[first:first + MAX_PAIRS]:
+                message.pairs.add(source=str(source), destination=str(destination))
+            while True:
+                response = self.fabric.BatchFindPaths(message, timeout=timeout)
+                yield from response.results
+                if not response.next_page_token:
+                    break
+                message.page_token = response.next_page_token
 
     def events(self, cursor=0):
         """Yields events until the stream ends: first the current snapshot and the active faults, then each change. To

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a client with the role tenant may read: its own jobs, and of other messages the parts that
+// say nothing about other jobs and their hosts. Responses are copied field by field, so that new
+// fields stay hidden until they are added here.
+#pragma once
+
+#include <google/protobuf/repeated_field.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "analytics/engine/snapshot.h"
+#include "appliance/common/access/caller.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+class NodeNames;
+namespace v1 {
+class Allocation;
+class DiagnosisCoverage;
+class Event;
+class Finding;
+class FlowPath;
+class Health;
+class Hotspot;
+class Job;
+class JobSummary;
+class ReplayReport;
+}  // namespace v1
+
+// For a client that may read everything, all jobs are its own, and nothing is removed.
+class OwnJobs {
+ public:
+  // `fabric` may be null; it and `names` must outlive the object.
+  OwnJobs(const Caller& caller, const topology::Fabric* fabric, const NodeNames& names);
+  OwnJobs(OwnJobs&&) noexcept;
+  ~OwnJobs();
+
+  bool AreAll() const { return caller_.MayReadAll(); }
+  // Whether jobs of this user are the client's own.
+  bool IsUser(std::string_view user) const { return AreAll() || caller_.IsUser(user); }
+
+  // Adds the job if it is the client's own, and says whether it is. `index`: in
+  // Attribution::jobs; nullopt for jobs of past answers.
+  bool Add(const std::string& id, const v1::Allocation* allocation,
+           std::optional<size_t> index = std::nullopt);
+  // Adds a host of an own job, as a log, the scheduler or the topology spells it.
+  void AddHost(const std::string& host);
+
+  // The job is one of the snapshot.
+  bool Has(size_t index) const { return AreAll() || indexes_.contains(index); }
+  bool HasId(std::string_view job_id) const { return AreAll() || ids_.contains(job_id); }
+  const std::set<std::string, std::less<>>& ids() const { return ids_; }
+  // Whether one of these jobs is the client's own.
+  bool HasAny(const google::protobuf::RepeatedPtrField<std::string>& job_ids) const;
+  // Whether both ends are at hosts of own jobs, or unknown.
+  bool HasPath(const FlowPath& path) const;
+  // Whether the client may know a place or a port: it is in the fabric, or at a host of an own job.
+  bool MayName(std::string_view place) const;
+
+  // Each removes what the client may not read. A finding or a hotspot that affects no own job must
+  // not be returned at all.
+  void Restrict(v1::Finding& finding) const;
+  void Restrict(v1::Hotspot& hotspot) const;
+  void Restrict(v1::FlowPath& path) const;
+  void Restrict(v1::DiagnosisCoverage& coverage) const;
+  void Restrict(v1::Health& health) const;
+  void Restrict(v1::Job& job) const;
+  // `findings`: those of the same time.
+  void Restrict(const google::protobuf::RepeatedPtrField<v1::Finding>& findings,
+                v1::JobSummary& job) const;
+  // Returns false if the client may not get the event.
+  bool Restrict(v1::Event& event) const;
+
+ private:
+  bool IsNodeNamed(std::string_view node) const;
+
+  Caller caller_;
+  const topology::Fabric* fabric_;
+  const NodeNames& node_names_;
+  std::set<std::string, std::less<>> ids_;
+  std::set<size_t> indexes_;
+  std::set<topology::NodeIndex> hosts_;
+  std::unique_ptr<v1::ReplayReport> names_;  // how sentences name the own jobs
+};
+
+}  // namespace rocescope
