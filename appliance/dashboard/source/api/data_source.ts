@@ -26,6 +26,8 @@ export interface DataSource {
   // False: responses never change.
   readonly live: boolean;
   get(path: string): Promise<Answer>;
+  // Sends a change. Undefined: nothing can be changed.
+  post?(path: string, body: Record<string, string>): Promise<Answer>;
   // Notifies the listener of events until the returned function is called.
   watch(listener: SourceListener): () => void;
 }
