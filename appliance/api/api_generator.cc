@@ -241,8 +241,8 @@ class OpenApi {
     Json required = Json::array();
     for (int i = 0; i < request.field_count(); ++i) {
       const FieldDescriptor& field = *request.field(i);
-      if (field.is_repeated() || (field.message_type() != nullptr && !IsTimestamp(field) &&
-                                  !IsDuration(field))) {
+      if (field.is_repeated() ||
+          (field.message_type() != nullptr && !IsTimestamp(field) && !IsDuration(field))) {
         std::cerr << field.full_name() << ": FillFromJson does not support this type of field\n";
         is_well_ = false;
       }
@@ -252,9 +252,8 @@ class OpenApi {
       properties[field.name()] = std::move(schema);
       if (field.enum_type() != nullptr) AddSchema(*field.enum_type());
     }
-    Json schema = {{"type", "object"},
-                   {"properties", std::move(properties)},
-                   {"additionalProperties", false}};
+    Json schema = {
+        {"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
     if (!required.empty()) schema["required"] = std::move(required);
     return {{"required", true}, {"content", {{"application/json", {{"schema", schema}}}}}};
   }
@@ -422,9 +421,9 @@ std::string RolesName(rocescope::v1::Access access) {
 
 // Writes a line for each call: ROCESCOPE_CALL(service, call, request, response, HTTP path, access),
 // ROCESCOPE_POST for calls with an HTTP POST path, or ROCESCOPE_STREAM for calls with streams,
-// between ROCESCOPE_SERVICE_BEGIN and ROCESCOPE_SERVICE_END. Users define the macros that they need;
-// the file defines the others as empty, ROCESCOPE_POST as ROCESCOPE_CALL, and removes all of them at
-// its end.
+// between ROCESCOPE_SERVICE_BEGIN and ROCESCOPE_SERVICE_END. Users define the macros that they
+// need; the file defines the others as empty, ROCESCOPE_POST as ROCESCOPE_CALL, and removes all of
+// them at its end.
 std::string WriteCalls(const std::vector<const FileDescriptor*>& files) {
   const std::vector<std::string> macros = {
       "SERVICE_BEGIN(service)", "SERVICE_END(service)",

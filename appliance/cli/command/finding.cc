@@ -62,8 +62,8 @@ std::string AcknowledgementTable(const v1::ListAcknowledgementsResponse& listed)
                    {.title = "COMMENT"}});
   for (const v1::Acknowledgement& one : listed.acknowledgements()) {
     table.Add({one.kind(), one.place(), one.direction(), TimeOfReview(one.start_time()),
-               one.ongoing() ? "active" : "ended", one.user(),
-               TimeOfReview(one.acknowledge_time()), one.comment()});
+               one.ongoing() ? "active" : "ended", one.user(), TimeOfReview(one.acknowledge_time()),
+               one.comment()});
   }
   return table.Render(0);
 }
@@ -129,8 +129,9 @@ int RunFindingMute(const FindingOptions& options) {
   v1::MuteFindingsResponse response;
   if (const auto done = client->Mute(request, response); !done) return FailCall(done.error());
   if (response.finding_count() == 0) {
-    Message("the mute covers no current finding: check kind, place and direction, unless you "
-            "prepare for maintenance");
+    Message(
+        "the mute covers no current finding: check kind, place and direction, unless you "
+        "prepare for maintenance");
   }
   const v1::Mute& one = response.mute();
   return Report(fmt::format("{}: muted by {} until {} UTC\n", NameOf(one), Visible(one.user()),

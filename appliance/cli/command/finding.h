@@ -20,7 +20,7 @@ struct FindingOptions {
   std::string place;
   std::string direction;  // empty: as the proto describes it
   std::string comment;
-  Duration duration{};  // of a mute; 0: the default of the appliance
+  Duration duration{};  // length of a mute; 0: the default of the appliance
 };
 int RunFindingAcknowledge(const FindingOptions& options);
 int RunFindingUnacknowledge(const FindingOptions& options);

@@ -18,8 +18,7 @@ Result<Duration> ParseMuteDuration(std::string_view text) {
   constexpr Duration kMost = std::chrono::hours(24 * 30);
   const Result<Duration> duration = ParseDuration(text);
   if (!duration || *duration <= kMost) return duration;
-  return MakeError(ErrorCode::kInvalidArgument,
-                   fmt::format("\"{}\" is longer than 30 days", text));
+  return MakeError(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is longer than 30 days", text));
 }
 
 void AddIdentity(CLI::App& app, FindingOptions& options, const std::string& direction) {
@@ -50,8 +49,7 @@ Command AddFindingAcknowledge(CLI::App& parent) {
       "\n"
       "Example:\n"
       "  rocescope finding acknowledge gray_loss leaf1:3-spine0:1 --comment 'ticket 4711'");
-  AddIdentity(*app, *options,
-              "Sending port, if several directions of the link have a finding");
+  AddIdentity(*app, *options, "Sending port, if several directions of the link have a finding");
   AddComment(*app, options->comment);
   AddClient(*app, options->client);
   return {.app = app, .run = [options] { return RunFindingAcknowledge(*options); }};
@@ -67,7 +65,8 @@ Command AddFindingUnacknowledge(CLI::App& parent) {
 
 Command AddFindingMute(CLI::App& parent) {
   const auto options = std::make_shared<FindingOptions>();
-  CLI::App* app = parent.add_subcommand("mute", "Suppress the alerts of a kind of fault at a place");
+  CLI::App* app =
+      parent.add_subcommand("mute", "Suppress the alerts of a kind of fault at a place");
   app->footer(
       "A mute covers all occurrences until it expires. It can be set before a fault occurs, for\n"
       "maintenance. A further call replaces duration and comment.\n"
@@ -112,7 +111,8 @@ Command AddFinding(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("finding", "Acknowledge and mute findings");
   app->require_subcommand(1);
   app->footer(
-      "`rocescope finding COMMAND --help` describes one command. `rocescope get findings` lists the\n"
+      "`rocescope finding COMMAND --help` describes one command. `rocescope get findings` lists "
+      "the\n"
       "findings. The appliance accepts changes from clients with the role operator.\n"
       "Exit codes: 0 success, 1 the appliance refused the request or does not know the finding,\n"
       "2 invalid command line or TLS file, 3 the appliance did not answer in time.");

@@ -184,7 +184,8 @@ int RunJobShow(const JobShowOptions& options) {
   const auto client = OpenClient(options.client);
   if (!client) return kExitUsage;
   v1::RegisteredJob job;
-  if (const auto done = client->GetRegistered(options.id, job); !done) return FailCall(done.error());
+  if (const auto done = client->GetRegistered(options.id, job); !done)
+    return FailCall(done.error());
   v1::GetJobResponse got;
   if (!job.job_id().empty()) {
     if (const auto done = client->Get(job.job_id(), got); !done) return FailCall(done.error());

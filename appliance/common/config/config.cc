@@ -568,8 +568,8 @@ Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
   Result<ApplianceConfig> config = ParseConfig(*text, path);
   if (!config) return config;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  for (std::string* file : {&config->topology, &config->history.file, &config->jobs.file,
-                            &config->findings.file}) {
+  for (std::string* file :
+       {&config->topology, &config->history.file, &config->jobs.file, &config->findings.file}) {
     BeginAt(folder, *file);
   }
   for (TlsConfig* tls : {&config->grpc.tls, &config->http.tls}) {

@@ -345,9 +345,10 @@ void VisitKeys(JobsConfig& config, Visitor& visitor) {
 
 template <typename Visitor>
 void VisitKeys(FindingsConfig& config, Visitor& visitor) {
-  visitor.Key("file", config.file,
-              "SQLite file in which acknowledgements and mutes of findings survive a restart of the "
-              "appliance. Default: none, they are lost on restart.");
+  visitor.Key(
+      "file", config.file,
+      "SQLite file in which acknowledgements and mutes of findings survive a restart of the "
+      "appliance. Default: none, they are lost on restart.");
 }
 
 template <typename Visitor>

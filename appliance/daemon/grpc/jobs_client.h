@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Client for schedulers and operators: one short-lived connection, and one time limit for all calls on it.
+// Client for schedulers and operators: one short-lived connection, and one time limit for all calls
+// on it.
 #pragma once
 
 #include <chrono>

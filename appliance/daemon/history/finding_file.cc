@@ -24,13 +24,14 @@ constexpr DatabaseKind kFindingFileKind = {
     .key = "findings.file",
     .application = 0x526f4646,  // "RoFF"
     .schema = 1,
-    .tables = "CREATE TABLE acknowledgements (kind TEXT NOT NULL, place TEXT NOT NULL, "
-              "direction TEXT NOT NULL, start_ns INTEGER NOT NULL, last_active_ns INTEGER NOT "
-              "NULL, ongoing INTEGER NOT NULL, time_ns INTEGER NOT NULL, user TEXT NOT NULL, "
-              "comment TEXT NOT NULL);"
-              "CREATE TABLE mutes (kind TEXT NOT NULL, place TEXT NOT NULL, "
-              "direction TEXT NOT NULL, time_ns INTEGER NOT NULL, expiry_ns INTEGER NOT NULL, "
-              "user TEXT NOT NULL, comment TEXT NOT NULL);",
+    .tables =
+        "CREATE TABLE acknowledgements (kind TEXT NOT NULL, place TEXT NOT NULL, "
+        "direction TEXT NOT NULL, start_ns INTEGER NOT NULL, last_active_ns INTEGER NOT "
+        "NULL, ongoing INTEGER NOT NULL, time_ns INTEGER NOT NULL, user TEXT NOT NULL, "
+        "comment TEXT NOT NULL);"
+        "CREATE TABLE mutes (kind TEXT NOT NULL, place TEXT NOT NULL, "
+        "direction TEXT NOT NULL, time_ns INTEGER NOT NULL, expiry_ns INTEGER NOT NULL, "
+        "user TEXT NOT NULL, comment TEXT NOT NULL);",
     .main_table = "mutes",
     .pragmas = "PRAGMA synchronous = EXTRA",
     .probes = kFindingProbes,
@@ -105,8 +106,8 @@ void WriteState(SQLite::Database& database, const FindingReviewState& state) {
       "time_ns, user, comment) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
   for (const Acknowledgement& one : state.acknowledgements) {
     Bound(acknowledgement, one.kind, one.place, one.direction, ToNanoseconds(one.start),
-          ToNanoseconds(one.last_active), one.is_ongoing ? 1 : 0, ToNanoseconds(one.time),
-          one.user, one.comment)
+          ToNanoseconds(one.last_active), one.is_ongoing ? 1 : 0, ToNanoseconds(one.time), one.user,
+          one.comment)
         .exec();
   }
   SQLite::Statement mute(

@@ -19,12 +19,12 @@ namespace rocescope {
 // The fields are those of v1::Acknowledgement.
 struct Acknowledgement {
   std::string kind, place, direction;
-  Timestamp start;  // of the occurrence, when it was acknowledged
+  Timestamp start;  // start of the occurrence when it was acknowledged
   // The latest time at which the occurrence is known to have been active: its end, or the data time
   // of the last snapshot that contains it.
   Timestamp last_active;
   bool is_ongoing = false;  // whether it was ongoing in that snapshot
-  Timestamp time;           // of the call
+  Timestamp time;           // time of the call
   std::string user, comment;
 
   friend bool operator==(const Acknowledgement&, const Acknowledgement&) = default;
@@ -33,7 +33,7 @@ struct Acknowledgement {
 // The fields are those of v1::Mute.
 struct Mute {
   std::string kind, place, direction;
-  Timestamp time;  // of the call
+  Timestamp time;  // time of the call
   Timestamp expiry;
   std::string user, comment;
 

@@ -72,7 +72,8 @@ class StateFile::Writer {
   const DatabaseKind& kind_;
   const Notify notify_;
   const FileLock lock_;
-  std::string stamp_;  // of the file after the last write; empty: unknown; of the thread only
+  // Stamp of the file after the last write; empty: unknown. Used by the thread only.
+  std::string stamp_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Write> next_;
@@ -106,8 +107,7 @@ Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& given, con
     if (!done) return tl::unexpected(done.error());
   }
   auto writer = std::make_shared<Writer>(*own, kind, notify, *std::move(lock));
-  return std::unique_ptr<StateFile>(
-      new StateFile(std::move(writer), options, std::move(losses)));
+  return std::unique_ptr<StateFile>(new StateFile(std::move(writer), options, std::move(losses)));
 }
 
 StateFile::StateFile(std::shared_ptr<Writer> writer, const Options& options,

@@ -20,9 +20,9 @@ struct HttpRequest {
   std::string if_none_match;  // header value; empty: not sent
   std::string last_event_id;
   std::string accept_encoding;
-  std::string content_type;  // of the body
+  std::string content_type;  // media type of the body
   std::string body;          // only of POST
-  Caller caller;  // the server sets it; without roles, it may read nothing
+  Caller caller;             // the server sets it; without roles, it may read nothing
 };
 
 struct HttpResponse {

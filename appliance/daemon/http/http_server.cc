@@ -227,10 +227,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       const std::string origin = Field(request, http::field::origin);
       if (!origin.empty() &&
           !IsOwnOrigin(origin, Field(request, http::field::host), options_.names)) {
-        return Refuse(403,
-                      "the Origin header is that of another site: open the dashboard at the address "
-                      "of the appliance, or add the host name to the key `http.names` of the "
-                      "configuration");
+        return Refuse(
+            403,
+            "the Origin header is that of another site: open the dashboard at the address "
+            "of the appliance, or add the host name to the key `http.names` of the "
+            "configuration");
       }
       if (!has_length) return Refuse(411, "POST requires a Content-Length header");
       if (request.count(http::field::expect) > 0)
@@ -351,8 +352,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                     : HttpResponse{.content_type = "text/plain", .body = refusal.why + "\n"};
     response_.status = status;
     if (status == 405) {
-      response_.headers.emplace_back("Allow", options_.max_body > 0 ? "GET, HEAD, POST"
-                                                                    : "GET, HEAD");
+      response_.headers.emplace_back("Allow",
+                                     options_.max_body > 0 ? "GET, HEAD, POST" : "GET, HEAD");
     }
     if (status == 401) response_.headers.emplace_back("WWW-Authenticate", "Bearer");
     keep_alive_ = false;

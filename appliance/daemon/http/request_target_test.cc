@@ -72,9 +72,9 @@ TEST(OwnHost, IsAConfiguredName) {
 }
 
 TEST(OwnOrigin, IsThatOfTheHostHeader) {
-  for (const auto& [origin, host] :
-       {std::pair("http://127.0.0.1:8080", "127.0.0.1:8080"),
-        std::pair("https://[::1]:8443", "[::1]:8443"), std::pair("HTTP://LocalHost", "localhost")}) {
+  for (const auto& [origin, host] : {std::pair("http://127.0.0.1:8080", "127.0.0.1:8080"),
+                                     std::pair("https://[::1]:8443", "[::1]:8443"),
+                                     std::pair("HTTP://LocalHost", "localhost")}) {
     EXPECT_TRUE(IsOwnOrigin(origin, host)) << origin;
   }
   for (const char* origin :
@@ -92,9 +92,9 @@ TEST(OwnOrigin, IsAConfiguredName) {
   for (const char* origin : {"https://scope.example.org", "https://Scope.example.org:8443"}) {
     EXPECT_TRUE(IsOwnOrigin(origin, "127.0.0.1:8080", names)) << origin;
   }
-  for (const char* origin : {"https://scope.example.org.evil.example", "https://evil.example",
-                             "https://scope.example.org:x", "https://scope.example.org@evil",
-                             "https://localhost"}) {
+  for (const char* origin :
+       {"https://scope.example.org.evil.example", "https://evil.example",
+        "https://scope.example.org:x", "https://scope.example.org@evil", "https://localhost"}) {
     EXPECT_FALSE(IsOwnOrigin(origin, "127.0.0.1:8080", names)) << origin;
   }
 }

@@ -89,11 +89,11 @@ ServiceResult<const v1::Finding*> FindFinding(const v1::ReplayReport& report,
     directions.insert(finding->direction());
   }
   if (found.empty()) {
-    return Refuse(ServiceFault::kUnknownFinding,
-                  fmt::format("no finding \"{}\" at \"{}\"{}: expected kind, place, direction and "
-                              "start_time of a finding in the list of findings",
-                              in.kind(), Visible(in.place()),
-                              in.has_start_time() ? " at this time" : ""));
+    return Refuse(
+        ServiceFault::kUnknownFinding,
+        fmt::format("no finding \"{}\" at \"{}\"{}: expected kind, place, direction and "
+                    "start_time of a finding in the list of findings",
+                    in.kind(), Visible(in.place()), in.has_start_time() ? " at this time" : ""));
   }
   if (directions.size() > 1) {
     if (!directions.contains("")) {
@@ -149,8 +149,7 @@ ServiceStatus Service::UnacknowledgeFinding(const Caller& caller,
   if (const auto sound = CheckFinding(in); !sound) return sound;
   if (const auto sound = CheckTime("start_time", in.start_time()); !sound) return sound;
   const auto time = in.has_start_time() ? std::optional(TimeOf(in.start_time())) : std::nullopt;
-  const auto removed =
-      reviews_.Unacknowledge(in.kind(), in.place(), in.direction(), time, *user);
+  const auto removed = reviews_.Unacknowledge(in.kind(), in.place(), in.direction(), time, *user);
   if (removed.empty()) {
     return Refuse(ServiceFault::kUnknownFinding,
                   fmt::format("no acknowledgement of \"{}\" at \"{}\": see the list of "
@@ -168,8 +167,7 @@ ServiceStatus Service::MuteFindings(const Caller& caller, const v1::MuteFindings
   if (!user) return tl::unexpected(user.error());
   if (const auto sound = CheckFinding(in); !sound) return sound;
   if (const auto sound = CheckComment(in.comment()); !sound) return sound;
-  const Duration duration =
-      in.has_duration() ? Duration(Nanoseconds(in.duration())) : kDefaultMute;
+  const Duration duration = in.has_duration() ? Duration(Nanoseconds(in.duration())) : kDefaultMute;
   if (duration <= Duration::zero() || duration > kLongestMute) {
     return RefuseFields({"duration"}, fmt::format("expected more than 0 s and at most {} s (30 "
                                                   "days): mutes always expire",

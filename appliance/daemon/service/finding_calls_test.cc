@@ -53,8 +53,7 @@ class FindingCallsTest : public ServiceTest {
     return status ? ServiceError{.fault = ServiceFault::kCount} : status.error();
   }
 
-  const Caller ada_ = {
-      .name = "ada", .roles = rocescope::Of(CallerRole::kOperator), .users = {}};
+  const Caller ada_ = {.name = "ada", .roles = rocescope::Of(CallerRole::kOperator), .users = {}};
   std::string place_;
 };
 
@@ -81,8 +80,8 @@ TEST_F(FindingCallsTest, AcknowledgementIsPartOfTheFindingAndOfEvents) {
   ASSERT_THAT(listed.acknowledgements(), SizeIs(1));
   EXPECT_EQ(listed.acknowledgements(0).place(), place_);
   v1::UnacknowledgeFindingResponse withdrawn;
-  ASSERT_TRUE(service_->UnacknowledgeFinding(ada_, Of<v1::UnacknowledgeFindingRequest>(),
-                                             withdrawn));
+  ASSERT_TRUE(
+      service_->UnacknowledgeFinding(ada_, Of<v1::UnacknowledgeFindingRequest>(), withdrawn));
   EXPECT_THAT(withdrawn.acknowledgements(), SizeIs(1));
   EXPECT_FALSE(Listed().findings(0).has_acknowledgement());
 }
@@ -141,9 +140,8 @@ TEST_F(FindingCallsTest, UnknownFindingsAreNotFound) {
   request = Of<v1::AcknowledgeFindingRequest>();
   request.set_direction("leaf0:1");
   EXPECT_EQ(ErrorOf(&Service::AcknowledgeFinding, request).fault, ServiceFault::kUnknownFinding);
-  EXPECT_EQ(
-      ErrorOf(&Service::UnacknowledgeFinding, Of<v1::UnacknowledgeFindingRequest>()).fault,
-      ServiceFault::kUnknownFinding);
+  EXPECT_EQ(ErrorOf(&Service::UnacknowledgeFinding, Of<v1::UnacknowledgeFindingRequest>()).fault,
+            ServiceFault::kUnknownFinding);
   EXPECT_EQ(ErrorOf(&Service::UnmuteFindings, Of<v1::UnmuteFindingsRequest>()).fault,
             ServiceFault::kUnknownFinding);
 }
@@ -160,8 +158,8 @@ TEST_F(FindingCallsTest, WhoIsLocalOnlyWithoutAnyIdentity) {
 }
 
 TEST_F(FindingCallsTest, OnlyOperatorsMayChange) {
-  for (const char* call : {"AcknowledgeFinding", "UnacknowledgeFinding", "MuteFindings",
-                           "UnmuteFindings"}) {
+  for (const char* call :
+       {"AcknowledgeFinding", "UnacknowledgeFinding", "MuteFindings", "UnmuteFindings"}) {
     EXPECT_EQ(RolesOf(std::string("/rocescope.v1.Diagnosis/") + call), ada_.roles) << call;
   }
 }

@@ -84,8 +84,8 @@ void FindingReviews::Look(const v1::ReplayReport& report, Timestamp reached, uin
   const bool can_resume = resume_by_ && reached <= *resume_by_;
   bool has_changed = false;
   for (const v1::Finding& finding : report.findings()) {
-    const auto [begin, end] = acknowledgements_.equal_range(
-        Key(finding.kind(), finding.place(), finding.direction()));
+    const auto [begin, end] =
+        acknowledgements_.equal_range(Key(finding.kind(), finding.place(), finding.direction()));
     const Span span = SpanOf(finding);
     for (auto at = begin; at != end; ++at) {
       auto& [mark, resumes] = at->second;
@@ -158,8 +158,8 @@ bool FindingReviews::RemoveOldestAcknowledgement() {
 }
 
 bool FindingReviews::RemoveOldestMute() {
-  const auto oldest = std::ranges::min_element(
-      mutes_, {}, [](const auto& row) { return row.second.expiry; });
+  const auto oldest =
+      std::ranges::min_element(mutes_, {}, [](const auto& row) { return row.second.expiry; });
   if (oldest == mutes_.end() || oldest->second.expiry > clock_()) return false;
   mutes_.erase(oldest);
   return true;
@@ -177,10 +177,11 @@ ServiceResult<Acknowledgement> FindingReviews::Acknowledge(const v1::Finding& fi
     at = IsOccurrence(at->second.mark, span) ? acknowledgements_.erase(at) : std::next(at);
   }
   if (acknowledgements_.size() >= kMostKept && !RemoveOldestAcknowledgement()) {
-    return Refuse(ServiceFault::kTooMany,
-                  fmt::format("{} ongoing findings are acknowledged: withdraw acknowledgements that "
-                              "are not needed",
-                              kMostKept));
+    return Refuse(
+        ServiceFault::kTooMany,
+        fmt::format("{} ongoing findings are acknowledged: withdraw acknowledgements that "
+                    "are not needed",
+                    kMostKept));
   }
   Acknowledgement mark = {.kind = finding.kind(),
                           .place = finding.place(),
@@ -234,8 +235,9 @@ ServiceResult<Mute> FindingReviews::AddMute(const std::string& kind, const std::
   const std::lock_guard lock(mutex_);
   const Key key(kind, place, direction);
   if (!mutes_.contains(key) && mutes_.size() >= kMostKept && !RemoveOldestMute()) {
-    return Refuse(ServiceFault::kTooMany,
-                  fmt::format("{} mutes are active: withdraw those that are not needed", kMostKept));
+    return Refuse(
+        ServiceFault::kTooMany,
+        fmt::format("{} mutes are active: withdraw those that are not needed", kMostKept));
   }
   const Timestamp now = clock_();
   Mute mute = {.kind = kind,
@@ -247,9 +249,9 @@ ServiceResult<Mute> FindingReviews::AddMute(const std::string& kind, const std::
                .comment = comment};
   mutes_.insert_or_assign(key, mute);
   Save();
-  notify_(Severity::kInfo, fmt::format("{} muted {} until {}{}", Visible(user),
-                                       Described(kind, place, direction),
-                                       ToText(TimestampMessage(mute.expiry)), Quoted(comment)));
+  notify_(Severity::kInfo,
+          fmt::format("{} muted {} until {}{}", Visible(user), Described(kind, place, direction),
+                      ToText(TimestampMessage(mute.expiry)), Quoted(comment)));
   return mute;
 }
 
@@ -261,8 +263,8 @@ std::optional<Mute> FindingReviews::Unmute(const std::string& kind, const std::s
   Mute mute = std::move(at->second);
   mutes_.erase(at);
   Save();
-  notify_(Severity::kInfo, fmt::format("{} unmuted {}", Visible(user),
-                                       Described(kind, place, direction)));
+  notify_(Severity::kInfo,
+          fmt::format("{} unmuted {}", Visible(user), Described(kind, place, direction)));
   return mute;
 }
 

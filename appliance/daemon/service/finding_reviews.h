@@ -40,7 +40,8 @@ inline constexpr size_t kLongestComment = 1000;  // bytes
 // Thread-safe.
 class FindingReviews {
  public:
-  // Of acknowledgements, and of mutes. The oldest that are over are removed first.
+  // Maximum number of acknowledgements, and maximum number of mutes. The oldest that are over are
+  // removed first.
   static constexpr size_t kMostKept = 10'000;
 
   // `file` must outlive this object; null: the state is kept in memory only. `clock` returns the
@@ -113,8 +114,8 @@ class FindingReviews {
   mutable std::mutex mutex_;  // guards the members below
   std::multimap<Key, Tracked> acknowledgements_;
   std::map<Key, Mute> mutes_;
-  uint64_t saved_ = 0;                 // version of the file
-  std::optional<uint32_t> restarts_;   // of the last snapshot
+  uint64_t saved_ = 0;                  // version of the file
+  std::optional<uint32_t> restarts_;    // of the last snapshot
   std::optional<Timestamp> resume_by_;  // ongoing faults that are not found until then are over
 };
 

@@ -48,7 +48,8 @@ class FindingReviewsTest : public testing::Test {
   void Restart() {
     reviews_.reset();
     file_.reset();
-    if (!path_.empty()) file_ = FindingFile::Open(path_, [](Severity, const std::string&) {}).value();
+    if (!path_.empty())
+      file_ = FindingFile::Open(path_, [](Severity, const std::string&) {}).value();
     reviews_ = std::make_unique<FindingReviews>(
         file_.get(), [this] { return now_; },
         [this](Severity, const std::string& text) { log_ += text + "\n"; });
@@ -62,7 +63,7 @@ class FindingReviewsTest : public testing::Test {
     now_ = Minute(minute);
     ASSERT_TRUE(reviews_->Acknowledge(finding, Minute(minute), user, "ticket 7"));
   }
-  // Who acknowledged the finding; empty: nobody.
+  // Returns the user who acknowledged the finding; empty: nobody.
   std::string Owner(v1::Finding finding) const {
     reviews_->Decorate(finding);
     return finding.acknowledgement().user();
@@ -265,9 +266,9 @@ TEST_F(FindingReviewsTest, FullTableDropsWhatIsOverFirst) {
     return finding;
   };
   for (size_t i = 0; i < FindingReviews::kMostKept; ++i) {
-    ASSERT_TRUE(reviews_->Acknowledge(fault(fmt::format("p{}", i), i == 7 ? std::optional(1.0)
-                                                                          : std::nullopt),
-                                      Minute(2), "ada", ""));
+    ASSERT_TRUE(reviews_->Acknowledge(
+        fault(fmt::format("p{}", i), i == 7 ? std::optional(1.0) : std::nullopt), Minute(2), "ada",
+        ""));
   }
   EXPECT_TRUE(reviews_->Acknowledge(fault("new"), Minute(2), "ada", ""));
   EXPECT_EQ(Owner(fault("p7", 1)), "") << "the only one that is over";

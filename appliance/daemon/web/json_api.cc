@@ -63,8 +63,7 @@ struct RouteOf<call> {
   static HttpResponse Run(Service& service, const HttpRequest& http, const RequestTarget& target) {
     Request request;
     const bool is_post = http.method == kPost;
-    const auto filled =
-        is_post ? FillFromJson(http.body, request) : FillFromQuery(target, request);
+    const auto filled = is_post ? FillFromJson(http.body, request) : FillFromQuery(target, request);
     if (!filled) return JsonError(filled.error());
     HttpResponse response = Call(service, http.caller, call, request);
     // The response to a change belongs to one request only.
@@ -127,10 +126,10 @@ HttpResponse Events(Service& service, const HttpRequest& request, const RequestT
 
 HttpResponse WrongMethod(const HttpRequest& request, const Route& route) {
   const bool is_post = route.method == kPost;
-  HttpResponse response = JsonError(
-      {.fault = ServiceFault::kWrongMethod,
-       .message = fmt::format("method {} is not supported for {}; use {}", request.method,
-                              route.path, is_post ? "POST" : "GET or HEAD")});
+  HttpResponse response =
+      JsonError({.fault = ServiceFault::kWrongMethod,
+                 .message = fmt::format("method {} is not supported for {}; use {}", request.method,
+                                        route.path, is_post ? "POST" : "GET or HEAD")});
   std::erase_if(response.headers, [](const auto& header) { return header.first == "Allow"; });
   response.headers.emplace_back("Allow", is_post ? "POST" : "GET, HEAD");
   return response;
@@ -209,11 +208,11 @@ HttpResponse AnswerJson(Service& service, const HttpRequest& request, const Requ
     }
     if (request.method != route.method) return WrongMethod(request, route);
     if ((request.caller.roles & route.access) == 0) {
-      return JsonError({.fault = ServiceFault::kNotAllowed,
-                        .message = WhyNotAllowed(
-                            request.caller,
-                            fmt::format("{} {}", route.method == kPost ? "call" : "read",
-                                        route.path))});
+      return JsonError(
+          {.fault = ServiceFault::kNotAllowed,
+           .message = WhyNotAllowed(
+               request.caller,
+               fmt::format("{} {}", route.method == kPost ? "call" : "read", route.path))});
     }
     if (route.method == kPost) {
       if (const auto sound = CheckParameters(target, {}); !sound) return JsonError(sound.error());

@@ -198,8 +198,9 @@ ServiceStatus FillFromJson(std::string_view body, Message& request) {
     return tl::unexpected(MalformedBody("expected a JSON object in UTF-8"));
   }
   if (is_nested) {
-    return tl::unexpected(MalformedBody("a field is a list or an object; expected a text, a "
-                                        "number, true, false or null"));
+    return tl::unexpected(
+        MalformedBody("a field is a list or an object; expected a text, a "
+                      "number, true, false or null"));
   }
   if (!repeated.empty()) {
     return RefuseFields({repeated}, "expected one value, found several");
@@ -211,12 +212,11 @@ ServiceStatus FillFromJson(std::string_view body, Message& request) {
     if (one.is_null()) continue;
     const auto text = TextOf(*field, one);
     if (!text || field->is_repeated() || !SetField(*field, *text, request)) {
-      return RefuseFields({name},
-                          fmt::format("expected {}, found {}",
-                                      field->cpp_type() == FieldDescriptor::CPPTYPE_STRING
-                                          ? "a text"
-                                          : ValuesOf(*field),
-                                      WithShortQuotes(one.dump())));
+      return RefuseFields({name}, fmt::format("expected {}, found {}",
+                                              field->cpp_type() == FieldDescriptor::CPPTYPE_STRING
+                                                  ? "a text"
+                                                  : ValuesOf(*field),
+                                              WithShortQuotes(one.dump())));
     }
   }
   return {};

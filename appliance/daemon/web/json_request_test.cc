@@ -51,9 +51,9 @@ TEST(JsonRequest, SetsTheFields) {
 }
 
 TEST(JsonRequest, RefusesWhatIsNotAnObject) {
-  for (const char* body : {"", " ", "{", "null", "7", "[]", "\"flap\"", "{\"kind\":\"flap\"}}",
-                           "{'kind':'flap'}", "{\"kind\":\"\xff\"}", "{\"kind\":\"\\ud800\"}",
-                           "{\"kind\":NaN}", "kind=flap"}) {
+  for (const char* body :
+       {"", " ", "{", "null", "7", "[]", "\"flap\"", "{\"kind\":\"flap\"}}", "{'kind':'flap'}",
+        "{\"kind\":\"\xff\"}", "{\"kind\":\"\\ud800\"}", "{\"kind\":NaN}", "kind=flap"}) {
     EXPECT_THAT(ErrorIn(body), HasSubstr("expected a JSON object in UTF-8")) << body;
   }
   std::string deep = "{\"kind\":";
@@ -82,13 +82,13 @@ TEST(JsonRequest, NamesTheWrongField) {
 }
 
 TEST(JsonRequest, ContentTypeIsJson) {
-  for (const char* type : {"application/json", "Application/JSON; charset=utf-8",
-                           "application/json ;x"}) {
+  for (const char* type :
+       {"application/json", "Application/JSON; charset=utf-8", "application/json ;x"}) {
     EXPECT_TRUE(IsJson(type)) << type;
   }
-  for (const char* type : {"", "text/plain", "application/x-www-form-urlencoded",
-                           "application/jsonp", "text/plain; application/json",
-                           "multipart/form-data"}) {
+  for (const char* type :
+       {"", "text/plain", "application/x-www-form-urlencoded", "application/jsonp",
+        "text/plain; application/json", "multipart/form-data"}) {
     EXPECT_FALSE(IsJson(type)) << type;
   }
 }

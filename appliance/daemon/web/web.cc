@@ -114,7 +114,8 @@ HttpResponse WebRefusal(const HttpRefusal& refusal) {
             .content_type = "text/plain; charset=utf-8",
             .body = refusal.why + "\n"};
   }
-  return JsonError({.fault = FaultOf(refusal.status, refusal.method), .message = refusal.why}, refusal.status);
+  return JsonError({.fault = FaultOf(refusal.status, refusal.method), .message = refusal.why},
+                   refusal.status);
 }
 
 HttpHandler HealthHandler(Service& service) {
@@ -140,7 +141,8 @@ HttpHandler HealthHandler(Service& service) {
 
 HttpRefuser WebRefuser(Service& service) {
   return [&service](const HttpRefusal& refusal) {
-    if (FaultOf(refusal.status, refusal.method) == ServiceFault::kTooMany) ++service.refusals().http;
+    if (FaultOf(refusal.status, refusal.method) == ServiceFault::kTooMany)
+      ++service.refusals().http;
     return WebRefusal(refusal);
   };
 }

@@ -102,8 +102,9 @@ TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
     }
     if (item.contains("post")) {
       EXPECT_EQ(Get(target).status, 405u) << target;
-      EXPECT_EQ(Ask({.method = "POST", .target = target, .content_type = "application/json"}).status,
-                400u)
+      EXPECT_EQ(
+          Ask({.method = "POST", .target = target, .content_type = "application/json"}).status,
+          400u)
           << target;
       continue;
     }
@@ -203,16 +204,14 @@ TEST_F(PostTest, EtagChangesWithTheMute) {
   };
   const std::string before = tag_of();
   EXPECT_NE(before, "");
-  EXPECT_THAT(Get("/metrics").body,
-              AllOf(muted("0"), HasSubstr("\nrocescope_muted_findings 0\n")));
+  EXPECT_THAT(Get("/metrics").body, AllOf(muted("0"), HasSubstr("\nrocescope_muted_findings 0\n")));
   const std::string place = Json("/api/v1/findings")["findings"][0]["place"];
   const std::string request = R"({"kind": "nic_crash", "place": ")" + place + "\"}";
   EXPECT_EQ(nlohmann::json::parse(Post("mute", request).body)["finding_count"], 1);
   const std::string after = tag_of();
   EXPECT_NE(after, before);
-  EXPECT_THAT(Get("/metrics").body,
-              AllOf(muted("1"), HasSubstr("\nrocescope_muted_findings 1\n"),
-                    HasSubstr("\nrocescope_findings 1\n")));
+  EXPECT_THAT(Get("/metrics").body, AllOf(muted("1"), HasSubstr("\nrocescope_muted_findings 1\n"),
+                                          HasSubstr("\nrocescope_findings 1\n")));
   EXPECT_EQ(Post("acknowledge", request).status, 200u);
   EXPECT_NE(tag_of(), after);
   EXPECT_EQ(Post("unacknowledge", request).status, 200u);
