@@ -20,7 +20,7 @@ namespace {
 
 // Prints what changed, and a message if the change is not on disk.
 template <typename Response>
-int Report(const std::string& text, const Response& response) {
+int ReportChange(const std::string& text, const Response& response) {
   if (!response.durable()) {
     Message(fmt::format("the change is lost if the appliance restarts: {}",
                         response.storage_problem().empty() ? "the appliance does not say why"
@@ -30,7 +30,7 @@ int Report(const std::string& text, const Response& response) {
 }
 
 template <typename Element>
-std::string NameOf(const Element& element) {
+std::string FaultText(const Element& element) {
   return fmt::format("{} at {}{}", Visible(element.kind()), Visible(element.place()),
                      element.direction().empty()
                          ? ""
@@ -98,9 +98,9 @@ int RunFindingAcknowledge(const FindingOptions& options) {
     return FailCall(done.error());
   }
   const v1::Acknowledgement& one = response.acknowledgement();
-  return Report(fmt::format("{} since {} UTC: acknowledged by {}\n", NameOf(one),
-                            TimeOfReview(one.start_time()), Visible(one.user())),
-                response);
+  return ReportChange(fmt::format("{} since {} UTC: acknowledged by {}\n", FaultText(one),
+                                  TimeOfReview(one.start_time()), Visible(one.user())),
+                      response);
 }
 
 int RunFindingUnacknowledge(const FindingOptions& options) {
@@ -112,10 +112,10 @@ int RunFindingUnacknowledge(const FindingOptions& options) {
   if (!done) return FailCall(done.error());
   std::string text;
   for (const v1::Acknowledgement& one : response.acknowledgements()) {
-    text += fmt::format("{} since {} UTC: no longer acknowledged\n", NameOf(one),
+    text += fmt::format("{} since {} UTC: no longer acknowledged\n", FaultText(one),
                         TimeOfReview(one.start_time()));
   }
-  return Report(text, response);
+  return ReportChange(text, response);
 }
 
 int RunFindingMute(const FindingOptions& options) {
@@ -134,9 +134,9 @@ int RunFindingMute(const FindingOptions& options) {
         "prepare for maintenance");
   }
   const v1::Mute& one = response.mute();
-  return Report(fmt::format("{}: muted by {} until {} UTC\n", NameOf(one), Visible(one.user()),
-                            TimeOfReview(one.expire_time())),
-                response);
+  return ReportChange(fmt::format("{}: muted by {} until {} UTC\n", FaultText(one),
+                                  Visible(one.user()), TimeOfReview(one.expire_time())),
+                      response);
 }
 
 int RunFindingUnmute(const FindingOptions& options) {
@@ -145,7 +145,7 @@ int RunFindingUnmute(const FindingOptions& options) {
   v1::UnmuteFindingsResponse response;
   const auto done = client->Unmute(RequestOf<v1::UnmuteFindingsRequest>(options), response);
   if (!done) return FailCall(done.error());
-  return Report(fmt::format("{}: no longer muted\n", NameOf(response.mute())), response);
+  return ReportChange(fmt::format("{}: no longer muted\n", FaultText(response.mute())), response);
 }
 
 int RunFindingList(const FindingListOptions& options) {

@@ -17,8 +17,11 @@ namespace rocescope {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::Pair;
 using testing::StartsWith;
 
 class WebTest : public ServiceTest {
