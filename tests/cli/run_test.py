@@ -100,6 +100,8 @@ class Run(unittest.TestCase):
         for text, what in (
                 ("jobs: {file: a.db}\nhistory: {file: ./a.db}\n",
                  "`jobs.file` and `history.file` name the same file"),
+                ("jobs: {file: a.db}\nfindings: {file: ./a.db}\n",
+                 "`findings.file` and `jobs.file` name the same file"),
                 ("jobs: {require_durable: true}\n", "`jobs.require_durable` requires `jobs.file`"),
                 ("http: 127.0.0.1:50051\n",
                  "`http.listen` (127.0.0.1:50051) and `grpc.listen` (127.0.0.1:50051)")):
@@ -112,7 +114,7 @@ class Run(unittest.TestCase):
         os.mkfifo(pipe)
         folder = pathlib.Path(self.folder.name, "folder")
         folder.mkdir()
-        for key in ("jobs", "history"):
+        for key in ("jobs", "findings", "history"):
             for path in (pipe, folder):
                 run = self.done("run", self.config(
                     f'udp: {{sflow: ["127.0.0.1:0"]}}\nhttp: none\ngrpc: {{listen: []}}\n'
@@ -329,6 +331,58 @@ class Run(unittest.TestCase):
         gone = self.done("job", "list", *appliance)
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
         self.assertIn(at["gRPC"], gone.stderr)
+
+    def test_findings_are_muted_and_the_mute_survives_a_restart(self):
+        text = f'udp: {{sflow: ["127.0.0.1:0"]}}\nfindings: {{file: "{self.folder.name}/findings.db"}}\n'
+        with self.appliance(text) as (run, at):
+            appliance = ["--appliance", at["gRPC"], "--timeout", "20s"]
+            muted = self.done("finding", "mute", "flap", "leaf1:3-spine0:1", "--for", "2h", "--comment", "new cable",
+                              *appliance)
+            self.assertEqual(muted.returncode, 0, muted.stderr)
+            self.assertRegex(muted.stdout, r"^flap at leaf1:3-spine0:1: muted by local until \d{4}-")
+            self.assertIn("covers no current finding", muted.stderr)
+            self.assertNotIn("is lost", muted.stderr)
+            self.assertIn('INFO findings: local muted flap at leaf1:3-spine0:1 until', run.stderr.readline())
+            status, answer = self.post(at, "mute", {"kind": "flap", "place": "leaf2", "duration": "60s"})
+            self.assertEqual((status, answer["durable"], answer["finding_count"]), (200, True, 0))
+            for headers, status in (({"Content-Type": "text/plain"}, 415), ({"Origin": "http://evil.example"}, 403)):
+                self.assertEqual(self.post(at, "mute", {"kind": "flap", "place": "leaf3"}, headers)[0], status)
+            for words in (["acknowledge", "flap", "leaf1:3-spine0:1"], ["unmute", "flap", "leaf9"]):
+                refused = self.done("finding", *words, *appliance)
+                self.assertEqual((refused.returncode, refused.stdout), (1, ""), words)
+            self.end(run)
+        with self.appliance(text) as (run, at):
+            appliance = ["--appliance", at["gRPC"], "--timeout", "20s"]
+            mutes = json.loads(self.done("finding", "list", "-o", "json", *appliance).stdout)["mutes"]["mutes"]
+            self.assertEqual({(mute["place"], mute["comment"]) for mute in mutes},
+                             {("leaf1:3-spine0:1", "new cable"), ("leaf2", "")})
+            unmuted = self.done("finding", "unmute", "flap", "leaf1:3-spine0:1", *appliance)
+            self.assertEqual(unmuted.stdout, "flap at leaf1:3-spine0:1: no longer muted\n")
+            listed = self.done("finding", "list", *appliance).stdout
+            self.assertIn("No findings are acknowledged.", listed)
+            self.assertRegex(listed, r"flap +leaf2 +active +\d{4}-")
+            self.end(run)
+
+    def post(self, at, method, body, headers=None):
+        request = urllib.request.Request(f"http://{at['dashboard']}/api/v1/findings:{method}",
+                                         json.dumps(body).encode(),
+                                         {"Content-Type": "application/json", **(headers or {})})
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
+
+    def test_a_finding_command_that_is_wrong_calls_nobody(self):
+        for words in ([], ["mute"], ["mute", "flap"], ["mute", "flap", "a", "b"], ["mute", "flap", "a", "--for", "soon"],
+                      ["mute", "flap", "a", "--for", "0s"], ["mute", "flap", "a", "--for", "31d"],
+                      ["mute", "flap", "a", "--for"], ["acknowledge", "flap"], ["unmute"], ["unacknowledge"],
+                      ["acknowledge", "flap", "a", "--for", "2h"], ["list", "flap"], ["list", "--ca", "ca.pem"]):
+            wrong = self.done("finding", *words)
+            self.assertEqual((wrong.returncode, wrong.stdout), (2, ""), words)
+            self.assertNotEqual(wrong.stderr, "")
+        self.assertIn("longer than 30 days", self.done("finding", "mute", "flap", "a", "--for", "31d").stderr)
 
     def test_a_job_that_starts_later_is_not_running(self):
         with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):

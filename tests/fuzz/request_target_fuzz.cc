@@ -15,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocescope;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   IsOwnHost(text);
+  IsOwnOrigin(text, text);
   if (const auto url = ParseHttpUrl(std::string(text))) {
     Require(!url->host.empty() && !url->port.empty() && url->target.starts_with('/'),
             "a URL has all of its parts");

@@ -221,7 +221,7 @@ class Scheduler(unittest.TestCase):
         for path, item in document["paths"].items():
             name = path.removeprefix("/api/v1/").replace("{job_id}", job)
             name = name.replace("{scheduler_job_id}", str(own))
-            if name in ("events", "openapi.json"):
+            if name in ("events", "openapi.json") or "get" not in item:
                 continue
             status, answer = self.get(name + words.get(name, ""))
             responses = item["get"]["responses"]

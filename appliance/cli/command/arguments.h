@@ -17,6 +17,7 @@
 #include "appliance/cli/command/analysis.h"
 #include "appliance/cli/command/daemon_page.h"
 #include "appliance/cli/command/log.h"
+#include "appliance/daemon/grpc/jobs_client.h"
 #include "base/result.h"
 
 namespace rocescope {
@@ -40,6 +41,7 @@ Command AddAgent(CLI::App& parent);
 Command AddConfig(CLI::App& parent);
 Command AddDetectors(CLI::App& parent);
 Command AddDoctor(CLI::App& parent);
+Command AddFinding(CLI::App& parent);
 Command AddGet(CLI::App& parent);
 Command AddHealthcheck(CLI::App& parent);
 Command AddJob(CLI::App& parent);
@@ -125,6 +127,9 @@ inline void AddPage(CLI::App& app, DaemonPage& page, const std::string& name) {
                  "File with a bearer token, if the appliance requires one (key `http.tokens`)")
       ->type_name("FILE");
 }
+
+// Adds the gRPC address of an appliance, the timeout, and the files for TLS.
+void AddClient(CLI::App& app, JobsClientOptions& client);
 
 inline ReportFormat FormatOf(std::string_view name) {
   if (name == "html") return ReportFormat::kHtml;

@@ -119,6 +119,27 @@ std::string PlaceOf(const json& finding) {
   return direction.empty() ? Text(finding, "place") : direction;
 }
 
+// "acknowledged by ada, muted by bob until 2026-01-31 12:00:00".
+std::string ReviewOf(const json& finding) {
+  const json& acknowledgement = Member(finding, "acknowledgement");
+  const json& mute = Member(finding, "mute");
+  std::string text;
+  if (!acknowledgement.empty()) {
+    text = fmt::format("acknowledged by {}", Text(acknowledgement, "user"));
+  }
+  if (!mute.empty()) {
+    text += fmt::format("{}muted by {} until {}", text.empty() ? "" : ", ", Text(mute, "user"),
+                        Moment(mute, "expire_time"));
+  }
+  return text;
+}
+
+std::string ReviewComment(const json& finding) {
+  const std::string comment = Text(Member(finding, "acknowledgement"), "comment");
+  const std::string reason = Text(Member(finding, "mute"), "comment");
+  return comment.empty() || reason.empty() ? comment + reason : comment + "; " + reason;
+}
+
 // The longest of the upper bounds, which is that of the job that suffers most.
 std::string MostLost(const json& hotspot) {
   const json* const times = At(hotspot, "lost_times");
@@ -156,6 +177,8 @@ std::vector<GetResource> MakeResources() {
         {"SINCE (UTC)", ROCESCOPE_TEXT(Moment(row, "start_time"))},
         {"UNTIL (UTC)", ROCESCOPE_TEXT(Moment(row, "end_time"))},
         {"JOBS", ROCESCOPE_TEXT(SizeOrEmpty(row, "affected_job_ids")), kRight},
+        {"REVIEW", ROCESCOPE_TEXT(ReviewOf(row))},
+        {"REVIEW COMMENT", ROCESCOPE_TEXT(ReviewComment(row)), Align::kLeft, true},
         {"FINDING", ROCESCOPE_TEXT(Text(row, "sentence")), Align::kLeft, true},
         {"RECOMMENDED ACTION", ROCESCOPE_TEXT(Text(row, "recommended_action")), Align::kLeft,
          true}}},

@@ -74,13 +74,28 @@ TEST(GetTest, TablesHaveUnitsAndNoControlCharacters) {
   EXPECT_EQ(GetTable(Jobs(), {{"jobs", json::array()}}, false), "");
 }
 
+TEST(GetTest, FindingsShowWhoReviewedThem) {
+  const GetResource& findings = *FindGetResource("findings");
+  const json response = {
+      {"findings",
+       {{{"kind", "flap"},
+         {"acknowledgement", {{"user", "ada"}, {"comment", "ticket 7"}}},
+         {"mute",
+          {{"user", "bob"}, {"comment", "new cable"}, {"expire_time", "2026-02-01T12:00:00.5Z"}}}},
+        {{"kind", "gray_loss"}}}}};
+  EXPECT_THAT(GetTable(findings, response, false),
+              AllOf(HasSubstr("acknowledged by ada, muted by bob until 2026-02-01 12:00:00"),
+                    Not(HasSubstr("ticket 7"))));
+  EXPECT_THAT(GetTable(findings, response, true), HasSubstr("ticket 7; new cable"));
+}
+
 TEST(GetTest, WrongTypesAreEmptyCells) {
   for (const json& wrong : {json(1), json("x"), json::array(), json::object(), json(nullptr)}) {
     for (const GetResource& resource : GetResources()) {
       json row;
       for (const char* field :
            {"job_id", "bytes", "intervals", "metrics", "lost_times", "allocation", "confidence",
-            "start_time", "ledger", "problems", "state"}) {
+            "start_time", "ledger", "problems", "state", "acknowledgement", "mute"}) {
         row[field] = wrong;
       }
       const json response = {{std::string(resource.list), {row, wrong}}};

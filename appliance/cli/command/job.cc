@@ -5,14 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "analytics/job/job_nodes.h"
 #include "appliance/api/message_value.h"
+#include "appliance/cli/command/client_call.h"
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
-#include "appliance/cli/command/output.h"
 #include "appliance/common/report/message_json.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/utc_text.h"
@@ -26,23 +25,6 @@ namespace rocescope {
 namespace {
 
 int64_t ToNs(uint64_t seconds) { return static_cast<int64_t>(seconds) * 1'000'000'000; }
-
-int Fail(const CallError& error) {
-  Message(error.message);
-  return error.is_refused ? kExitDamaged : kExitUnreadable;
-}
-
-// Returns null after a message.
-std::unique_ptr<JobsClient> Open(const JobsClientOptions& options) {
-  auto client = JobsClient::Open(options);
-  if (client) return *std::move(client);
-  Message(client.error().message);
-  return nullptr;
-}
-
-int PrintAnswer(const std::string& text) {
-  return WriteToStdout(text) == OutputState::kFailed ? kExitOutput : kExitSuccess;
-}
 
 // "host[0-3]:0-1"
 std::string NodesOf(const v1::RegisteredJob& job) {
@@ -130,10 +112,10 @@ int RunJobRegister(const JobRegisterOptions& options) {
     one.set_node(node.name);
     one.mutable_gpu_indexes()->Add(node.gpus.begin(), node.gpus.end());
   }
-  const auto client = Open(options.client);
+  const auto client = OpenClient(options.client);
   if (!client) return kExitUsage;
   v1::RegisterJobResponse response;
-  if (const auto done = client->Register(request, response); !done) return Fail(done.error());
+  if (const auto done = client->Register(request, response); !done) return FailCall(done.error());
   WarnNotDurable(options.id, response);
   if (!response.unknown_nodes().empty()) {
     const std::vector<std::string> unknown(response.unknown_nodes().begin(),
@@ -148,21 +130,21 @@ int RunJobRegister(const JobRegisterOptions& options) {
 }
 
 int RunJobEnd(const JobEndOptions& options) {
-  const auto client = Open(options.client);
+  const auto client = OpenClient(options.client);
   if (!client) return kExitUsage;
   v1::EndJobResponse response;
   const auto done = client->End(options.id, ToNs(options.end_seconds), response);
-  if (!done) return Fail(done.error());
+  if (!done) return FailCall(done.error());
   WarnNotDurable(options.id, response);
   return kExitSuccess;
 }
 
 int RunJobList(const JobListOptions& options) {
-  const auto client = Open(options.client);
+  const auto client = OpenClient(options.client);
   if (!client) return kExitUsage;
   v1::ListRegisteredJobsResponse listed;
   if (const auto done = client->ListRegistered(options.ended_too, listed); !done) {
-    return Fail(done.error());
+    return FailCall(done.error());
   }
   if (options.format == ReportFormat::kText) return PrintAnswer(ListText(listed));
   std::string json;
@@ -180,10 +162,10 @@ int RunJobPlace(const JobPlaceOptions& options) {
   for (const std::string& list : options.candidates) request.add_candidate_nodes(list);
   for (const std::string& list : options.exclude) request.add_excluded_nodes(list);
   if (options.format == ReportFormat::kText) request.set_max_candidate_count(1);
-  const auto client = Open(options.client);
+  const auto client = OpenClient(options.client);
   if (!client) return kExitUsage;
   v1::RecommendNodesResponse ranked;
-  if (const auto done = client->Rank(request, ranked); !done) return Fail(done.error());
+  if (const auto done = client->Rank(request, ranked); !done) return FailCall(done.error());
   std::string text;
   if (options.format == ReportFormat::kJson) {
     AppendJson(ranked, true, text);
@@ -199,13 +181,14 @@ int RunJobPlace(const JobPlaceOptions& options) {
 }
 
 int RunJobShow(const JobShowOptions& options) {
-  const auto client = Open(options.client);
+  const auto client = OpenClient(options.client);
   if (!client) return kExitUsage;
   v1::RegisteredJob job;
-  if (const auto done = client->GetRegistered(options.id, job); !done) return Fail(done.error());
+  if (const auto done = client->GetRegistered(options.id, job); !done)
+    return FailCall(done.error());
   v1::GetJobResponse got;
   if (!job.job_id().empty()) {
-    if (const auto done = client->Get(job.job_id(), got); !done) return Fail(done.error());
+    if (const auto done = client->Get(job.job_id(), got); !done) return FailCall(done.error());
   }
   const v1::JobSummary* const summary = got.has_summary() ? &got.summary() : nullptr;
   if (options.format == ReportFormat::kText) return PrintAnswer(ShowText(job, summary));

@@ -35,11 +35,13 @@
 #include "appliance/common/scrape/http_fetch.h"
 #include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/grpc/grpc_server.h"
+#include "appliance/daemon/history/finding_file.h"
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/history/job_file.h"
 #include "appliance/daemon/http/http_server.h"
 #include "appliance/daemon/service/event_watch.h"
 #include "appliance/daemon/service/service.h"
+#include "appliance/daemon/web/json_request.h"
 #include "appliance/daemon/web/web.h"
 #include "base/count_text.h"
 #include "dataplane/source/wall_clock.h"
@@ -90,6 +92,10 @@ class EventPublisher {
     version_ = answer->answer().version;
     service_.traffic().AddLinks(*answer->snapshot().link_loads, answer->answer().restarted);
     history_.LookAt(*answer);
+    if (service_.daemon().fabric()) {
+      service_.reviews().Look(answer->findings(), answer->answer().reached,
+                              answer->answer().restarted);
+    }
     return Tell(watch_.LookAt(*answer));
   }
   // Stops comparing.
@@ -100,7 +106,11 @@ class EventPublisher {
   OutputState Tell(std::vector<v1::Event> events) {
     std::string lines;
     for (v1::Event& event : events) {
-      lines += format_ == ReportFormat::kJson ? JsonOf(event) : TextOf(event);
+      v1::Event printed = event;
+      if (printed.has_finding()) {
+        service_.reviews().Decorate(*printed.mutable_finding(), TimeOf(printed.event_time()));
+      }
+      lines += format_ == ReportFormat::kJson ? JsonOf(printed) : TextOf(printed);
       history_.Keep(event);
       service_.events().Append(std::move(event));
     }
@@ -130,6 +140,12 @@ Result<std::unique_ptr<JobFile>> OpenJobFile(const JobsConfig& config) {
   return JobFile::Open(config.file, LogAs("jobs"));
 }
 
+// Null if the configuration does not enable it.
+Result<std::unique_ptr<FindingFile>> OpenFindingFile(const FindingsConfig& config) {
+  if (config.file.empty()) return nullptr;
+  return FindingFile::Open(config.file, LogAs("findings"));
+}
+
 // Returns the host names that a Host header may contain: `names`, and the host of `external_url`.
 std::vector<std::string> AcceptedHosts(const HttpConfig& config) {
   std::vector<std::string> hosts = config.names;
@@ -151,6 +167,7 @@ Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTe
   auto server = HttpServer::Open({.address = config.http.listen->address,
                                   .port = config.http.listen->port,
                                   .refuse = WebRefuser(service),
+                                  .max_body = kMaxJsonBody,
                                   .names = AcceptedHosts(config.http),
                                   .tls = std::move(tls),
                                   .gate = WebGate(config.grpc),
@@ -353,7 +370,13 @@ int RunDaemon(const DaemonRunOptions& options) {
     LogFatal("appliance", jobs.error().message);
     return kExitUnreadable;
   }
-  Service service(**daemon, ROCESCOPE_VERSION, history->get(), jobs->get(), LogAs("jobs"));
+  const auto findings = OpenFindingFile(config->findings);
+  if (!findings) {
+    LogFatal("appliance", findings.error().message);
+    return kExitUnreadable;
+  }
+  Service service(**daemon, ROCESCOPE_VERSION, history->get(), jobs->get(), LogAs("jobs"),
+                  findings->get(), LogAs("findings"));
   service.SetMissingRestrictions(std::move(missing));
   const auto web = OpenWeb(*config, *http_tls, service);
   if (!web) {
@@ -432,6 +455,7 @@ int RunDaemon(const DaemonRunOptions& options) {
              fmt::format("the last analysis takes more than {} s: ending without its result",
                          kLongestStop.count()));
     if (*jobs) (*jobs)->Flush(kLongestFlush);
+    if (*findings) (*findings)->Flush(kLongestFlush);
     std::_Exit(kExitDamaged);  // its thread still uses everything here
   }
   if (output == OutputState::kFailed) return kExitOutput;

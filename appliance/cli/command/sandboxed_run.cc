@@ -65,6 +65,7 @@ std::vector<FileRule> FilesOf(const ApplianceConfig& config, const std::string& 
   }
   add(config.history.file, FileAccess::kWrite);
   add(config.jobs.file, FileAccess::kWrite);
+  add(config.findings.file, FileAccess::kWrite);
   if (!config.dpdk.eal.empty()) AddDpdk(rules);
   return rules;
 }

@@ -24,6 +24,7 @@ inline constexpr Roles kAllRoles =
 // The values of Access in call_options.proto.
 inline constexpr Roles kReadAccess =
     Of(CallerRole::kViewer) | Of(CallerRole::kScheduler) | Of(CallerRole::kOperator);
+inline constexpr Roles kOperateAccess = Of(CallerRole::kOperator);
 inline constexpr Roles kRegisterAccess = Of(CallerRole::kScheduler) | Of(CallerRole::kOperator);
 inline constexpr Roles kTenantAccess = kReadAccess | Of(CallerRole::kTenant);
 inline constexpr Roles kAnyAccess = kTenantAccess | Of(CallerRole::kAgent);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -567,7 +568,8 @@ Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
   Result<ApplianceConfig> config = ParseConfig(*text, path);
   if (!config) return config;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  for (std::string* file : {&config->topology, &config->history.file, &config->jobs.file}) {
+  for (std::string* file :
+       {&config->topology, &config->history.file, &config->jobs.file, &config->findings.file}) {
     BeginAt(folder, *file);
   }
   for (TlsConfig* tls : {&config->grpc.tls, &config->http.tls}) {
@@ -587,11 +589,19 @@ Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
                     "`jobs.require_durable`",
                     path));
   }
-  if (!jobs.empty() && !config->history.file.empty() && IsSameFile(jobs, config->history.file)) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: `jobs.file` and `history.file` name the same file, {}: use "
-                                 "two files",
-                                 path, jobs));
+  const std::array<std::pair<std::string_view, const std::string*>, 3> databases = {
+      {{"findings.file", &config->findings.file},
+       {"jobs.file", &jobs},
+       {"history.file", &config->history.file}}};
+  for (size_t i = 0; i < databases.size(); ++i) {
+    for (size_t j = i + 1; j < databases.size(); ++j) {
+      const auto& [key, file] = databases[i];
+      const auto& [other_key, other] = databases[j];
+      if (file->empty() || other->empty() || !IsSameFile(*file, *other)) continue;
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: `{}` and `{}` name the same file, {}: use two files", path,
+                                   key, other_key, *file));
+    }
   }
   return config;
 }

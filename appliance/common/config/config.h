@@ -149,6 +149,12 @@ struct JobsConfig {
   friend bool operator==(const JobsConfig&, const JobsConfig&) = default;
 };
 
+struct FindingsConfig {
+  std::string file;  // empty: acknowledgements and mutes are lost on restart
+
+  friend bool operator==(const FindingsConfig&, const FindingsConfig&) = default;
+};
+
 inline constexpr ListenAddress kDefaultHttp = {.address = IpAddress::FromV4(0x7f000001),
                                                .port = 8080};
 
@@ -192,6 +198,7 @@ struct ApplianceConfig {
   AgentsConfig agents;
   HistoryConfig history;
   JobsConfig jobs;
+  FindingsConfig findings;
   MetricsConfig metrics;
   Thresholds diagnosis;
 

@@ -344,6 +344,14 @@ void VisitKeys(JobsConfig& config, Visitor& visitor) {
 }
 
 template <typename Visitor>
+void VisitKeys(FindingsConfig& config, Visitor& visitor) {
+  visitor.Key(
+      "file", config.file,
+      "SQLite file in which acknowledgements and mutes of findings survive a restart of the "
+      "appliance. Default: none, they are lost on restart.");
+}
+
+template <typename Visitor>
 void VisitKeys(Thresholds& thresholds, Visitor& visitor) {
   VisitThresholds(
       thresholds, [&]<typename T>(std::string_view name, T& value, std::string_view unit, T least,
@@ -405,6 +413,7 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("agents", config.agents, "Limits for the data that host agents send over gRPC.");
   visitor.Key("history", config.history, "History of events, links and jobs on disk.");
   visitor.Key("jobs", config.jobs, "Jobs that schedulers register.");
+  visitor.Key("findings", config.findings, "Findings that operators acknowledge or mute.");
   visitor.Key("metrics", config.metrics, "Limits of the metrics for Prometheus.");
   visitor.Key(
       "diagnosis", config.diagnosis,

@@ -69,6 +69,7 @@ host_files: {nccl_logs: [a, b], rdma: [c], slurm: [d]}
 http: "[::1]:80"
 history: {file: history.db, keep_events: 30d, keep_series: 36h, max_bytes: 256M}
 jobs: {file: jobs.db, require_durable: true}
+findings: {file: findings.db}
 )",
                                                      "appliance.yaml");
   ASSERT_TRUE(config) << config.error().message;
@@ -108,6 +109,7 @@ jobs: {file: jobs.db, require_durable: true}
             (HostFilesConfig{.nccl_logs = {"a", "b"}, .rdma = {"c"}, .slurm = {"d"}}));
   EXPECT_EQ(config->http, (HttpConfig{.listen = ListenAddress{.address = {.low = 1}, .port = 80}}));
   EXPECT_EQ(config->jobs, (JobsConfig{.file = "jobs.db", .require_durable = true}));
+  EXPECT_EQ(config->findings, (FindingsConfig{.file = "findings.db"}));
   EXPECT_EQ(config->history, (HistoryConfig{.file = "history.db",
                                             .keep_events = std::chrono::hours(720),
                                             .keep_series = std::chrono::hours(36),
@@ -323,6 +325,9 @@ TEST(Config, JobsAndHistoryNeedDifferentFiles) {
   EXPECT_EQ(error_of("one.db", "two.db"), "");
   std::ofstream(folder / "one.db") << "";
   EXPECT_THAT(error_of("one.db", "link.db"), HasSubstr("name the same file"));
+  std::ofstream(path) << "history: {file: two.db}\nfindings: {file: ./two.db}\n";
+  EXPECT_THAT(LoadConfig(path).error().message,
+              HasSubstr("`findings.file` and `history.file` name the same file"));
   std::ofstream(path) << "jobs: {require_durable: true}\n";
   EXPECT_THAT(LoadConfig(path).error().message,
               HasSubstr("`jobs.require_durable` requires `jobs.file`"));

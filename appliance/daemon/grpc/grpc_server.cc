@@ -172,7 +172,9 @@ class Calls {
     return why_not.empty() ? grpc::Status::OK
                            : Gate::ToStatus({.fault = ServiceFault::kTooMany, .message = why_not});
   }
-  HandlerSlots& SlotsOf(Roles access) { return access == kRegisterAccess ? writers_ : readers_; }
+  HandlerSlots& SlotsOf(Roles access) {
+    return access == kRegisterAccess || access == kOperateAccess ? writers_ : readers_;
+  }
 
   CallLimits& limits_;
   HandlerSlots& readers_;

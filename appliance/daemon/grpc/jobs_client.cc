@@ -55,6 +55,7 @@ struct JobsClient::Parts {
   gpr_timespec deadline;
   std::unique_ptr<v1::Jobs::Stub> jobs;
   std::unique_ptr<v1::Fabric::Stub> fabric;
+  std::unique_ptr<v1::Diagnosis::Stub> diagnosis;
 
   template <typename Stub, typename Request, typename Response>
   CallResult<void> Call(Stub& stub,
@@ -77,6 +78,23 @@ struct JobsClient::Parts {
     }
     return tl::unexpected(std::move(error));
   }
+
+  template <typename Stub, typename Request, typename Response>
+  CallResult<void> CallAllPages(Stub& stub,
+                                grpc::Status (Stub::*call)(grpc::ClientContext*, const Request&,
+                                                           Response*),
+                                Request request, Response& out) const {
+    request.set_page_size(1000);
+    while (true) {
+      Response page;
+      if (const auto called = Call(stub, call, request, page); !called) return called;
+      const std::string next = page.next_page_token();
+      page.clear_next_page_token();
+      out.MergeFrom(page);
+      if (next.empty()) return {};
+      request.set_page_token(next);
+    }
+  }
 };
 
 Result<std::unique_ptr<JobsClient>> JobsClient::Open(const JobsClientOptions& options) {
@@ -97,6 +115,7 @@ Result<std::unique_ptr<JobsClient>> JobsClient::Open(const JobsClientOptions& op
   const auto channel = grpc::CreateCustomChannel(options.appliance, *credentials, arguments);
   parts->jobs = v1::Jobs::NewStub(channel);
   parts->fabric = v1::Fabric::NewStub(channel);
+  parts->diagnosis = v1::Diagnosis::NewStub(channel);
   return std::unique_ptr<JobsClient>(new JobsClient(std::move(parts)));
 }
 
@@ -125,18 +144,7 @@ CallResult<void> JobsClient::GetRegistered(uint64_t id, v1::RegisteredJob& out) 
 CallResult<void> JobsClient::ListRegistered(bool ended_too, v1::ListRegisteredJobsResponse& out) {
   v1::ListRegisteredJobsRequest request;
   request.set_show_ended(ended_too);
-  request.set_page_size(1000);
-  while (true) {
-    v1::ListRegisteredJobsResponse page;
-    const auto called =
-        parts_->Call(*parts_->jobs, &v1::Jobs::Stub::ListRegisteredJobs, request, page);
-    if (!called) return called;
-    const std::string next = page.next_page_token();
-    page.clear_next_page_token();
-    out.MergeFrom(page);
-    if (next.empty()) return {};
-    request.set_page_token(next);
-  }
+  return parts_->CallAllPages(*parts_->jobs, &v1::Jobs::Stub::ListRegisteredJobs, request, out);
 }
 
 CallResult<void> JobsClient::Get(const std::string& id, v1::GetJobResponse& out) {
@@ -148,6 +156,37 @@ CallResult<void> JobsClient::Get(const std::string& id, v1::GetJobResponse& out)
 CallResult<void> JobsClient::Rank(const v1::RecommendNodesRequest& request,
                                   v1::RecommendNodesResponse& out) {
   return parts_->Call(*parts_->fabric, &v1::Fabric::Stub::RecommendNodes, request, out);
+}
+
+CallResult<void> JobsClient::Acknowledge(const v1::AcknowledgeFindingRequest& request,
+                                         v1::AcknowledgeFindingResponse& out) {
+  return parts_->Call(*parts_->diagnosis, &v1::Diagnosis::Stub::AcknowledgeFinding, request, out);
+}
+
+CallResult<void> JobsClient::Unacknowledge(const v1::UnacknowledgeFindingRequest& request,
+                                           v1::UnacknowledgeFindingResponse& out) {
+  return parts_->Call(*parts_->diagnosis, &v1::Diagnosis::Stub::UnacknowledgeFinding, request, out);
+}
+
+CallResult<void> JobsClient::Mute(const v1::MuteFindingsRequest& request,
+                                  v1::MuteFindingsResponse& out) {
+  return parts_->Call(*parts_->diagnosis, &v1::Diagnosis::Stub::MuteFindings, request, out);
+}
+
+CallResult<void> JobsClient::Unmute(const v1::UnmuteFindingsRequest& request,
+                                    v1::UnmuteFindingsResponse& out) {
+  return parts_->Call(*parts_->diagnosis, &v1::Diagnosis::Stub::UnmuteFindings, request, out);
+}
+
+CallResult<void> JobsClient::ListAcknowledgements(v1::ListAcknowledgementsResponse& out) {
+  return parts_->CallAllPages(*parts_->diagnosis, &v1::Diagnosis::Stub::ListAcknowledgements,
+                              v1::ListAcknowledgementsRequest(), out);
+}
+
+CallResult<void> JobsClient::ListMutes(bool show_expired, v1::ListMutesResponse& out) {
+  v1::ListMutesRequest request;
+  request.set_show_expired(show_expired);
+  return parts_->CallAllPages(*parts_->diagnosis, &v1::Diagnosis::Stub::ListMutes, request, out);
 }
 
 }  // namespace rocescope

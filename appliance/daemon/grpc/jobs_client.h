@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Client for schedulers: one short-lived connection, and one time limit for all calls on it.
+// Client for schedulers and operators: one short-lived connection, and one time limit for all calls
+// on it.
 #pragma once
 
 #include <chrono>
@@ -14,14 +15,24 @@
 namespace rocescope {
 
 namespace v1 {
+class AcknowledgeFindingRequest;
+class AcknowledgeFindingResponse;
 class EndJobResponse;
 class GetJobResponse;
+class ListAcknowledgementsResponse;
+class ListMutesResponse;
 class ListRegisteredJobsResponse;
+class MuteFindingsRequest;
+class MuteFindingsResponse;
 class RecommendNodesRequest;
 class RecommendNodesResponse;
 class RegisterJobRequest;
 class RegisterJobResponse;
 class RegisteredJob;
+class UnacknowledgeFindingRequest;
+class UnacknowledgeFindingResponse;
+class UnmuteFindingsRequest;
+class UnmuteFindingsResponse;
 }  // namespace v1
 
 struct JobsClientOptions {
@@ -56,6 +67,16 @@ class JobsClient {
   CallResult<void> ListRegistered(bool ended_too, v1::ListRegisteredJobsResponse& out);
   CallResult<void> Get(const std::string& id, v1::GetJobResponse& out);
   CallResult<void> Rank(const v1::RecommendNodesRequest& request, v1::RecommendNodesResponse& out);
+  CallResult<void> Acknowledge(const v1::AcknowledgeFindingRequest& request,
+                               v1::AcknowledgeFindingResponse& out);
+  CallResult<void> Unacknowledge(const v1::UnacknowledgeFindingRequest& request,
+                                 v1::UnacknowledgeFindingResponse& out);
+  CallResult<void> Mute(const v1::MuteFindingsRequest& request, v1::MuteFindingsResponse& out);
+  CallResult<void> Unmute(const v1::UnmuteFindingsRequest& request,
+                          v1::UnmuteFindingsResponse& out);
+  // Lists all acknowledgements or mutes, however many there are.
+  CallResult<void> ListAcknowledgements(v1::ListAcknowledgementsResponse& out);
+  CallResult<void> ListMutes(bool show_expired, v1::ListMutesResponse& out);
 
  private:
   struct Parts;

@@ -2,36 +2,21 @@
 #include "appliance/daemon/history/job_file.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
-#include <filesystem>
 #include <iterator>
-#include <mutex>
 #include <optional>
 #include <sstream>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "analytics/job/job_nodes.h"
 #include "appliance/daemon/history/database.h"
-#include "appliance/daemon/history/file_lock.h"
 #include "appliance/daemon/history/history_file.h"
-#include "base/thread_name.h"
 #include "base/utf8.h"
-#include "dataplane/source/wall_clock.h"
 
 namespace rocescope {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr auto kLongestPause = std::chrono::milliseconds(100);
-constexpr auto kLate = std::chrono::seconds(1);
-constexpr auto kRetryWrite = std::chrono::seconds(1);
 
 // Reads all rows.
 constexpr std::array kJobProbes = {
@@ -73,16 +58,6 @@ Result<std::vector<AllocatedNode>> NodesOf(const std::string& text) {
   return nodes;
 }
 
-// The API cannot return other text.
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const uint8_t length = Utf8Length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 std::vector<Allocation> ReadJobs(SQLite::Database& database, const Notify& notify) {
   std::vector<Allocation> jobs;
   SQLite::Statement row(
@@ -105,6 +80,7 @@ std::vector<Allocation> ReadJobs(SQLite::Database& database, const Notify& notif
       skip(nodes.error().message);
       continue;
     }
+    // The API cannot return other text.
     if (!IsUtf8(name) || !IsUtf8(user)) {
       skip(fmt::format("its {} is not valid UTF-8", IsUtf8(name) ? "user" : "name"));
       continue;
@@ -157,202 +133,33 @@ void WriteJobs(SQLite::Database& database, const std::vector<Allocation>& before
   transaction.commit();
 }
 
-// Identifies a file and its content; empty: there is no file.
-std::string StampOf(const std::string& path) {
-  struct stat found = {};
-  if (lstat(path.c_str(), &found) != 0) return {};
-  return fmt::format("{} {} {} {}.{}", found.st_dev, found.st_ino, found.st_size,
-                     found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
-}
-
-// What the last write left in the file. Only changed jobs are written, because a scheduler waits
-// for each of them.
-struct Written {
-  std::vector<Allocation> jobs;  // in the order of ids
-  std::string stamp;             // of the file; empty: unknown
-};
-
-// The file is opened for each write, because it may have been removed or replaced.
-Status Write(const std::string& path, const std::vector<Allocation>& jobs, const Notify& notify,
-             Written& last) {
-  const Result<std::string> own = OwnFile(path, kJobFileKind.key);
-  if (!own) return tl::unexpected(own.error());
-  if (*own != path) {
-    return MakeError(
-        ErrorCode::kUnavailable,
-        fmt::format("{}: the path is now a symbolic link; the file was not changed", path));
-  }
-  auto database = OpenOwnDatabase(kJobFileKind, path, WallClock(), notify, Opening::kAgain);
-  if (!database) return tl::unexpected(database.error());
-  // Nothing is known about a file that another process has written.
-  const bool is_known = !last.stamp.empty() && last.stamp == StampOf(path);
-  const std::vector<Allocation> before =
-      is_known ? std::move(last.jobs) : std::vector<Allocation>();
-  last = {};
-  const auto written = Caught(*database, [&] { WriteJobs(*database, before, jobs); });
-  if (!written) return tl::unexpected(written.error());
-  last = {.jobs = jobs, .stamp = StampOf(path)};
-  return {};
-}
+using Jobs = std::vector<Allocation>;
 
 }  // namespace
 
-// The state of the thread that writes.
-class JobFile::Writer {
- public:
-  Writer(std::string path, Notify notify, FileLock lock)
-      : path_(std::move(path)), notify_(std::move(notify)), lock_(std::move(lock)) {}
-
-  // Returns false if the thread does not end within `most`.
-  bool End(std::chrono::milliseconds most) {
-    std::unique_lock lock(mutex_);
-    ending_ = true;
-    changed_.notify_all();
-    return changed_.wait_for(lock, most, [&] { return ended_; });
-  }
-  void ReportHang(std::chrono::milliseconds most) const {
-    notify_(Severity::kError,
-            fmt::format("{}: writing takes more than {:.0f} s: ending without it; the last changes "
-                        "of jobs may be lost; check the disk",
-                        path_, std::chrono::duration<double>(most).count()));
-  }
-
-  uint64_t Save(std::vector<Allocation> jobs);
-  bool WaitFor(uint64_t version, std::chrono::milliseconds most);
-  bool Flush(std::chrono::milliseconds most);
-  std::string problem() const;
-
-  void Run();
-
- private:
-  const std::string path_;
-  const Notify notify_;
-  const FileLock lock_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<std::vector<Allocation>> next_;
-  uint64_t saved_ = 0;    // newest saved version
-  uint64_t written_ = 0;  // newest version on disk
-  bool writing_ = false;
-  Clock::time_point writing_since_;
-  bool ending_ = false;
-  bool ended_ = false;
-  std::string problem_;
-};
-
-Result<std::unique_ptr<JobFile>> JobFile::Open(const std::string& given, const Notify& notify,
+Result<std::unique_ptr<JobFile>> JobFile::Open(const std::string& path, const Notify& notify,
                                                std::chrono::milliseconds longest_end) {
-  const Result<std::string> own = OwnFile(given, kJobFileKind.key);
-  if (!own) return tl::unexpected(own.error());
-  Result<FileLock> lock = FileLock::Take(*own, kJobFileKind.key);
-  if (!lock) return tl::unexpected(lock.error());
-  std::vector<Allocation> found;
-  std::vector<std::string> losses;
-  const Notify keep = [&](Severity severity, const std::string& text) {
-    constexpr size_t kMaxLosses = 5;  // the log has all of them
-    if (severity == Severity::kError && losses.size() < kMaxLosses) losses.push_back(text);
-    notify(severity, text);
-  };
-  // A new file is created by the first write, so that a full disk does not prevent the start.
-  std::error_code error;
-  if (std::filesystem::exists(*own, error)) {
-    auto database = OpenOwnDatabase(kJobFileKind, *own, WallClock(), keep);
-    if (!database) return tl::unexpected(database.error());
-    auto jobs = Caught(*database, [&] { return ReadJobs(*database, keep); });
-    if (!jobs) return tl::unexpected(jobs.error());
-    found = *std::move(jobs);
-  }
-  auto writer = std::make_shared<Writer>(*own, notify, *std::move(lock));
-  return std::unique_ptr<JobFile>(
-      new JobFile(std::move(writer), longest_end, std::move(found), std::move(losses)));
+  Jobs found;
+  auto file = StateFile::Open(
+      path,
+      {.kind = &kJobFileKind,
+       .thread = "jobs",
+       .changes = "the last changes of jobs",
+       .longest_end = longest_end},
+      [&](SQLite::Database& database, const Notify& keep) { found = ReadJobs(database, keep); },
+      notify);
+  if (!file) return tl::unexpected(file.error());
+  return std::unique_ptr<JobFile>(new JobFile(*std::move(file), std::move(found)));
 }
 
-JobFile::JobFile(std::shared_ptr<Writer> writer, std::chrono::milliseconds longest_end,
-                 std::vector<Allocation> found, std::vector<std::string> losses)
-    : writer_(std::move(writer)),
-      longest_end_(longest_end),
-      found_(std::move(found)),
-      losses_(std::move(losses)),
-      thread_([writer = writer_] {
-        NameThread("jobs");
-        writer->Run();
-      }) {}
-
-JobFile::~JobFile() {
-  if (writer_->End(longest_end_)) {
-    thread_.join();
-  } else {
-    writer_->ReportHang(longest_end_);
-    thread_.detach();
-  }
-}
-
-uint64_t JobFile::Save(std::vector<Allocation> jobs) { return writer_->Save(std::move(jobs)); }
-
-bool JobFile::WaitFor(uint64_t version, std::chrono::milliseconds most) {
-  return writer_->WaitFor(version, most);
-}
-
-bool JobFile::Flush(std::chrono::milliseconds most) { return writer_->Flush(most); }
-
-std::string JobFile::problem() const { return writer_->problem(); }
-
-uint64_t JobFile::Writer::Save(std::vector<Allocation> jobs) {
-  uint64_t version = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    next_ = std::move(jobs);
-    version = ++saved_;
-  }
-  changed_.notify_all();
-  return version;
-}
-
-bool JobFile::Writer::WaitFor(uint64_t version, std::chrono::milliseconds most) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, most, [&] { return written_ >= version || !problem_.empty(); });
-  return written_ >= version;
-}
-
-bool JobFile::Writer::Flush(std::chrono::milliseconds most) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, most, [&] { return !next_ && !writing_; }) && problem_.empty();
-}
-
-std::string JobFile::Writer::problem() const {
-  const std::lock_guard lock(mutex_);
-  if (!problem_.empty() || !writing_ || Clock::now() - writing_since_ < kLate) return problem_;
-  return fmt::format("{}: writing takes more than a second; check the disk", path_);
-}
-
-void JobFile::Writer::Run() {
-  Written last;
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return next_ || ending_; });
-    std::optional<std::vector<Allocation>> taken = std::exchange(next_, std::nullopt);
-    if (!taken) break;
-    const uint64_t version = saved_;
-    const Clock::time_point begin = Clock::now();
-    writing_ = true;
-    writing_since_ = begin;
-    lock.unlock();
-    const Status status = Write(path_, *taken, notify_, last);
-    lock.lock();
-    writing_ = false;
-    problem_ = status ? "" : status.error().message;
-    if (problem_.empty()) written_ = version;
-    if (!problem_.empty() && !next_ && !ending_) next_ = std::move(taken);
-    changed_.notify_all();
-    // Changes that arrive during the pause share one write. Many jobs take long to write; the pause
-    // limits writing to half of the time.
-    const Clock::duration pause =
-        problem_.empty() ? std::min<Clock::duration>(Clock::now() - begin, kLongestPause)
-                         : kRetryWrite;
-    changed_.wait_for(lock, pause, [&] { return ending_; });
-  }
-  ended_ = true;
-  changed_.notify_all();
+uint64_t JobFile::Save(Jobs jobs) {
+  return file_->Save([last = last_, next = std::make_shared<const Jobs>(std::move(jobs))](
+                         SQLite::Database& database, bool is_known) {
+    const Jobs before = is_known ? std::move(*last) : Jobs();
+    last->clear();
+    WriteJobs(database, before, *next);
+    *last = *next;
+  });
 }
 
 }  // namespace rocescope

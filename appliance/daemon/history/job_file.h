@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registered jobs on disk, so that they survive a restart. A separate thread writes all of them in
-// one transaction to a database file of their own.
-//
-// The jobs are not stored in the history: the history is optional, drops rows when the disk is
-// slow, and deletes old rows. The registered jobs must be complete, and are small.
+// Registered jobs on disk, so that they survive a restart.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "appliance/common/process/notice.h"
-#include "appliance/daemon/history/file_lock.h"
+#include "appliance/daemon/history/state_file.h"
 #include "base/result.h"
 #include "dataplane/host/allocation.h"
 
@@ -22,49 +18,36 @@ namespace rocescope {
 
 class JobFile {
  public:
-  // Opens and reads the file. A damaged job file is moved to FILE.broken-TIME, which `notify`
-  // reports. A file that is not a job file, a file of a newer version, or a file that another
-  // process has locked is an error and is not changed.
+  // Opens and reads the file, as StateFile does.
   static Result<std::unique_ptr<JobFile>> Open(
       const std::string& path, const Notify& notify,
       std::chrono::milliseconds longest_end = std::chrono::seconds(5));
-  // Writes pending changes first. If that takes longer than `longest_end`, as when the disk hangs,
-  // `notify` reports it, and the thread is abandoned with the lock of the file.
-  ~JobFile();
 
   // Jobs in the file when it was opened.
   const std::vector<Allocation>& found() const { return found_; }
-  // Jobs that were lost when the file was opened, one sentence for each reason: a damaged file that
-  // was moved, or rows that could not be read.
-  const std::vector<std::string>& losses() const { return losses_; }
+  // Jobs that were lost when the file was opened, one sentence for each reason.
+  const std::vector<std::string>& losses() const { return file_->losses(); }
 
-  // Saves the jobs, in the order of ids, asynchronously. Thread-safe. If several versions are saved
-  // during a write, only the newest is written next. Returns the version for WaitFor, counted
-  // from 1. Node names must fulfil topology::IsNodeName.
+  // Saves the jobs, in the order of ids, asynchronously. Thread-safe. Returns the version for
+  // WaitFor. Node names must fulfil topology::IsNodeName.
   uint64_t Save(std::vector<Allocation> jobs);
-  // Waits until `version` or a later one is on disk. Returns false if that takes longer than `most`
-  // or, without a further wait, if the last write failed; see `problem`.
-  bool WaitFor(uint64_t version, std::chrono::milliseconds most);
-  // Waits until all changes are on disk. Returns false if that takes longer than `most` or fails.
-  bool Flush(std::chrono::milliseconds most);
-  // Returns why the file is not written, or that a write takes more than a second; empty if there
-  // is no problem. A failed write is retried every second.
-  std::string problem() const;
+  // As those of StateFile.
+  bool WaitFor(uint64_t version, std::chrono::milliseconds most) {
+    return file_->WaitFor(version, most);
+  }
+  bool Flush(std::chrono::milliseconds most) { return file_->Flush(most); }
+  std::string problem() const { return file_->problem(); }
 
  private:
-  JobFile(std::string path, const Notify& notify, FileLock lock, std::vector<Allocation> found,
-          std::vector<std::string> losses);
+  JobFile(std::unique_ptr<StateFile> file, std::vector<Allocation> found)
+      : found_(std::move(found)), file_(std::move(file)) {}
 
-  class Writer;
-  JobFile(std::shared_ptr<Writer> writer, std::chrono::milliseconds longest_end,
-          std::vector<Allocation> found, std::vector<std::string> losses);
-
-  // Shared with its thread, which the destructor abandons if it hangs.
-  const std::shared_ptr<Writer> writer_;
-  const std::chrono::milliseconds longest_end_;
   const std::vector<Allocation> found_;
-  const std::vector<std::string> losses_;
-  std::thread thread_;
+  // What the last write left in the file, for its thread: only changed jobs are written, because a
+  // scheduler waits for each of them.
+  const std::shared_ptr<std::vector<Allocation>> last_ =
+      std::make_shared<std::vector<Allocation>>();
+  const std::unique_ptr<StateFile> file_;
 };
 
 }  // namespace rocescope

@@ -44,4 +44,19 @@ bool IsOwnHost(std::string_view host, std::span<const std::string> names) {
          std::ranges::any_of(names, is_it);
 }
 
+bool IsOwnOrigin(std::string_view origin, std::string_view host,
+                 std::span<const std::string> names) {
+  for (const std::string_view scheme : {"https://", "http://"}) {
+    if (!IsSameName(origin.substr(0, scheme.size()), scheme)) continue;
+    const std::string_view from = origin.substr(scheme.size());
+    if (from.empty()) return false;
+    if (IsSameName(from, host)) return true;
+    const std::string_view name = from.substr(0, from.find(':'));
+    return IsPort(from.substr(name.size())) &&
+           std::ranges::any_of(names,
+                               [name](std::string_view other) { return IsSameName(name, other); });
+  }
+  return false;  // for example "null"
+}
+
 }  // namespace rocescope

@@ -13,4 +13,11 @@ namespace rocescope {
 // or without a port from 1 to 65535. An empty value (HTTP/1.0) is accepted.
 bool IsOwnHost(std::string_view host, std::span<const std::string> names = {});
 
+// Returns whether the value of an Origin header (RFC 6454), such as "https://scope.example:8443",
+// is the origin of a page of the appliance: that of the request's Host header, or an origin with
+// one of `names`, whatever its port, because a proxy may replace the Host header. Other addresses,
+// which IsOwnHost accepts, are other sites.
+bool IsOwnOrigin(std::string_view origin, std::string_view host,
+                 std::span<const std::string> names = {});
+
 }  // namespace rocescope

@@ -15,12 +15,14 @@
 namespace rocescope {
 
 struct HttpRequest {
-  std::string method;         // "GET"
+  std::string method;         // "GET", or "POST" if the server accepts bodies
   std::string target;         // path and query, not decoded
   std::string if_none_match;  // header value; empty: not sent
   std::string last_event_id;
   std::string accept_encoding;
-  Caller caller;  // the server sets it; without roles, it may read nothing
+  std::string content_type;  // media type of the body
+  std::string body;          // only of POST
+  Caller caller;             // the server sets it; without roles, it may read nothing
 };
 
 struct HttpResponse {
@@ -36,6 +38,7 @@ struct HttpResponse {
 // A request that the server itself refuses: invalid, too large, or over a limit.
 struct HttpRefusal {
   unsigned status = 400;
+  std::string method;
   std::string target;  // as far as it was parsed
   std::string why;     // human-readable reason
 };

@@ -14,7 +14,6 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/serializer.hpp>
@@ -73,7 +72,7 @@ struct Shared {
   std::function<void()> wake;                  // after a change of `queue`
 };
 
-std::string Field(const http::request<http::empty_body>& request, http::field field) {
+std::string Field(const http::request<http::string_body>& request, http::field field) {
   const auto value = request[field];
   return {value.data(), value.size()};
 }
@@ -181,18 +180,20 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void Read() {
     parser_.emplace();
     parser_->header_limit(kMaxHeader);
-    parser_->body_limit(0);  // no request may have a body
+    parser_->body_limit(options_.max_body);
     Wait();
-    http::async_read(stream_, buffer_, *parser_,
-                     [self = Self()](ErrorOf error, size_t) { self->OnRead(error); });
+    http::async_read_header(stream_, buffer_, *parser_,
+                            [self = Self()](ErrorOf error, size_t) { self->OnHeader(error); });
   }
 
-  void OnRead(ErrorOf error) {
+  // Refuses the request or reads its body.
+  void OnHeader(ErrorOf error) {
     idle_since_.reset();
     if (error == http::error::end_of_stream) return Finish();
     if (IsOfConnection(error)) return Close();
-    const http::request<http::empty_body>& request = parser_->get();
+    const http::request<http::string_body>& request = parser_->get();
     is_head_ = request.method() == http::verb::head;
+    const bool is_post = request.method() == http::verb::post && options_.max_body > 0;
     if (error == http::error::body_limit) return RefuseBody();
     if (error == http::error::header_limit || error == http::error::buffer_overflow) {
       return HasRequestLine()
@@ -207,7 +208,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     for (const auto& field : request) {
       if (field.name() == http::field::transfer_encoding &&
           !beast::iequals(field.value(), "chunked"))
-        return Refuse(400, "unsupported Transfer-Encoding: requests must not have a body");
+        return Refuse(400, "unsupported Transfer-Encoding: use a Content-Length");
     }
     if (is_over_limit_) return Reject("open connections");
     if (!why_not_.empty()) return Refuse(403, why_not_);
@@ -221,6 +222,23 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                     "unrecognised Host header: use an IP address or localhost, or add the name to "
                     "the key `http.names` of the configuration");
     }
+    const bool has_length = parser_->content_length().has_value();
+    if (is_post) {
+      const std::string origin = Field(request, http::field::origin);
+      if (!origin.empty() &&
+          !IsOwnOrigin(origin, Field(request, http::field::host), options_.names)) {
+        return Refuse(
+            403,
+            "the Origin header is that of another site: open the dashboard at the address "
+            "of the appliance, or add the host name to the key `http.names` of the "
+            "configuration");
+      }
+      if (!has_length) return Refuse(411, "POST requires a Content-Length header");
+      if (request.count(http::field::expect) > 0)
+        return Refuse(417, "the Expect header is not supported: send the body at once");
+    } else if (has_length && *parser_->content_length() > 0) {
+      return RefuseBody();
+    }
     if (!options_.tokens.empty()) {
       const BearerTokens::Token* const token =
           options_.tokens.Find(Field(request, http::field::authorization));
@@ -231,6 +249,19 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       caller_ = token->caller;
       peer_ = fmt::format("token {}", token->index);
     }
+    // Chunks of other methods than POST must be empty.
+    if (!is_post) parser_->body_limit(0);
+    if (parser_->is_done()) return OnBody({});
+    Wait();
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = Self()](ErrorOf failed, size_t) { self->OnBody(failed); });
+  }
+
+  void OnBody(ErrorOf error) {
+    idle_since_.reset();
+    if (IsOfConnection(error)) return Close();
+    if (error == http::error::body_limit) return RefuseBody();
+    if (error) return Refuse(400, fmt::format("malformed HTTP request: {}", error.message()));
     // A handler takes time on the only thread. Without turns, a peer with pipelined requests on all
     // its connections would delay the requests of others by one handler call for each connection.
     is_waiting_ = true;
@@ -248,13 +279,15 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     is_waiting_ = false;
     timer_.cancel();
     if (!lowest().socket().is_open()) return;  // closed in the meantime
-    const http::request<http::empty_body>& request = parser_->get();
+    const http::request<http::string_body>& request = parser_->get();
     const auto text = [](auto view) { return std::string(view.data(), view.size()); };
     response_ = shared_.handler({.method = is_head_ ? "GET" : text(request.method_string()),
                                  .target = text(request.target()),
                                  .if_none_match = Field(request, http::field::if_none_match),
                                  .last_event_id = text(request["Last-Event-ID"]),
                                  .accept_encoding = Field(request, http::field::accept_encoding),
+                                 .content_type = Field(request, http::field::content_type),
+                                 .body = request.body(),
                                  .caller = caller_});
     const bool streams = response_.stream && !is_head_;
     if (streams && counts_.streaming >= options_.streams) return Reject("open streams");
@@ -282,10 +315,16 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void RefuseBody() {
     const auto& request = parser_->get();
     if (is_head_ || request.method() == http::verb::get)
-      return Refuse(413, "requests must not have a body");
+      return Refuse(413, "GET and HEAD requests must not have a body");
+    if (request.method() == http::verb::post && options_.max_body > 0)
+      return Refuse(413, fmt::format("the body exceeds {} bytes", options_.max_body));
     const auto method = request.method_string();
-    Refuse(405, fmt::format("method {} is not supported; use GET or HEAD",
-                            std::string_view(method.data(), method.size())));
+    Refuse(405, fmt::format("method {} is not supported; use {}",
+                            std::string_view(method.data(), method.size()), Methods()));
+  }
+
+  std::string_view Methods() const {
+    return options_.max_body > 0 ? "GET, HEAD or POST" : "GET or HEAD";
   }
 
   void Refuse(unsigned status, std::string why) {
@@ -303,13 +342,19 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void MakeRefusal(unsigned status, std::string why) {
     const auto target = parser_->get().target();
-    const HttpRefusal refusal = {
-        .status = status, .target = {target.data(), target.size()}, .why = std::move(why)};
+    const auto method = parser_->get().method_string();
+    const HttpRefusal refusal = {.status = status,
+                                 .method = {method.data(), method.size()},
+                                 .target = {target.data(), target.size()},
+                                 .why = std::move(why)};
     response_ = options_.refuse
                     ? options_.refuse(refusal)
                     : HttpResponse{.content_type = "text/plain", .body = refusal.why + "\n"};
     response_.status = status;
-    if (status == 405) response_.headers.emplace_back("Allow", "GET, HEAD");
+    if (status == 405) {
+      response_.headers.emplace_back("Allow",
+                                     options_.max_body > 0 ? "GET, HEAD, POST" : "GET, HEAD");
+    }
     if (status == 401) response_.headers.emplace_back("WWW-Authenticate", "Bearer");
     keep_alive_ = false;
   }
@@ -432,7 +477,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   const HttpServer::Options& options_;
   const std::chrono::seconds timeout_;
   beast::flat_buffer buffer_{kMaxHeader};
-  std::optional<http::request_parser<http::empty_body>> parser_;
+  std::optional<http::request_parser<http::string_body>> parser_;
   HttpResponse response_;
   std::optional<http::response<http::string_body>> message_;
   std::optional<http::response_serializer<http::string_body>> serializer_;

@@ -54,6 +54,10 @@ class HttpServer {
     // connection is closed.
     uint32_t timeout_seconds = 20;
     HttpRefuser refuse;  // null: plain text
+    // Largest body of a POST request in bytes. 0: only GET and HEAD, without a body, are accepted.
+    // POST requires a Content-Length. With an Origin header that is neither that of the Host header
+    // nor one of `names`, it gets status 403: pages of other sites must not change anything.
+    uint32_t max_body = 0;
     // Accepted host names in addition to IP addresses and "localhost".
     std::vector<std::string> names;
     // If set, clients must present a certificate within the time limit of a request. Clients that

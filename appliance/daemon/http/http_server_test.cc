@@ -115,7 +115,7 @@ TEST(HttpServer, RefuserFormatsTheBody) {
   EXPECT_THAT(client.ReceiveAll(),
               AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("Content-Type: application/json\r\n"),
                     HasSubstr("Connection: close\r\n"),
-                    HasSubstr("{/api/v1/x requests must not have a body}")));
+                    HasSubstr("{/api/v1/x GET and HEAD requests must not have a body}")));
 }
 
 TEST(HttpServer, RefusesOtherMethodsWithABody) {
@@ -128,6 +128,94 @@ TEST(HttpServer, RefusesOtherMethodsWithABody) {
                 AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD\r\n"),
                       HasSubstr("Connection: close\r\n"), HasSubstr("method POST")));
   }
+}
+
+HttpResponse EchoBody(const HttpRequest& request) {
+  return {.content_type = "text/plain",
+          .body = request.method + " [" + request.content_type + "] [" + request.body + "]"};
+}
+
+std::string Post(const std::string& headers, const std::string& body) {
+  return "POST /a HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n" + body;
+}
+
+TEST(HttpServer, PassesTheBodyOfPost) {
+  const auto server = Serve(EchoBody, {.max_body = 64});
+  Socket client(server->port());
+  client.Say(Post("Content-Type: application/json\r\nContent-Length: 5\r\n", "12345") +
+             Post("Content-Length: 0\r\n", ""));
+  EXPECT_THAT(client.ReceiveUntil("POST [] []"), HasSubstr("POST [application/json] [12345]"));
+  // The body may arrive later than the header, and in parts.
+  client.Say(Post("Content-Length: 64\r\n", ""));
+  client.Say(std::string(32, 'x'));
+  client.Say(std::string(32, 'y'));
+  EXPECT_THAT(client.ReceiveUntil("y]"), StartsWith("HTTP/1.1 200 OK"));
+  client.Say("GET /b HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(client.ReceiveUntil("GET [] []"), HasSubstr(" 200 OK"));
+  EXPECT_EQ(server->Counters().accepted, 1u);
+}
+
+TEST(HttpServer, RefusesPostWithABadBody) {
+  const auto server = Serve(EchoBody, {.max_body = 64});
+  const auto ask = [&](const std::string& headers, const std::string& body) {
+    Socket client(server->port());
+    client.Say(Post(headers, body));
+    return client.ReceiveAll();
+  };
+  EXPECT_THAT(ask("Content-Length: 65\r\n", std::string(65, 'x')),
+              AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("the body exceeds 64 bytes"),
+                    HasSubstr("Connection: close\r\n")));
+  EXPECT_THAT(ask("Content-Length: 18446744073709551615\r\n", "x"), StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(ask("", ""), AllOf(StartsWith("HTTP/1.1 411 "), HasSubstr("Content-Length")));
+  EXPECT_THAT(ask("Transfer-Encoding: chunked\r\n", "5\r\n12345\r\n0\r\n\r\n"),
+              StartsWith("HTTP/1.1 411 "));
+  EXPECT_THAT(ask("Content-Length: x\r\n", ""), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(ask("Content-Length: 5\r\nContent-Length: 6\r\n", "123456"),
+              StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(ask("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+              StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(ask("Content-Length: 5\r\nExpect: 100-continue\r\n", ""),
+              StartsWith("HTTP/1.1 417 "));
+  EXPECT_EQ(server->Counters().requests, 0u);
+}
+
+TEST(HttpServer, AnIncompleteBodyEndsWithTheTimeLimit) {
+  const auto server = Serve(EchoBody, {.timeout_seconds = 1, .max_body = 64});
+  Socket client(server->port());
+  client.Say(Post("Content-Length: 5\r\n", "123"));
+  EXPECT_TRUE(client.IsClosed());
+  EXPECT_EQ(server->Counters().requests, 0u);
+}
+
+TEST(HttpServer, RefusesPostFromPagesOfOtherSites) {
+  const auto server = Serve(EchoBody, {.max_body = 64, .names = {"scope.example"}});
+  const auto status = [&](const std::string& headers) {
+    Socket client(server->port());
+    client.Say(Post(headers + "Content-Length: 2\r\nConnection: close\r\n", "{}"));
+    return client.ReceiveAll().substr(9, 3);
+  };
+  EXPECT_EQ(status(""), "200") << "not a browser";
+  EXPECT_EQ(status("Origin: http://localhost\r\n"), "200");
+  EXPECT_EQ(status("Origin: https://scope.example\r\n"), "200");
+  EXPECT_EQ(status("Origin: http://evil.example\r\n"), "403");
+  EXPECT_EQ(status("Origin: http://localhost:9090\r\n"), "403");
+  EXPECT_EQ(status("Origin: null\r\n"), "403");
+}
+
+TEST(HttpServer, OtherMethodsStillHaveNoBody) {
+  const auto server = Serve(EchoBody, {.max_body = 64});
+  const auto ask = [&](const std::string& request) {
+    Socket client(server->port());
+    client.Say(request);
+    return client.ReceiveAll();
+  };
+  EXPECT_THAT(ask("GET /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345"),
+              StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(ask("GET /a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+                  "5\r\n12345\r\n0\r\n\r\n"),
+              StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(ask("PUT /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345"),
+              AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD, POST\r\n")));
 }
 
 TEST(HttpServer, RefusesMalformedRequests) {

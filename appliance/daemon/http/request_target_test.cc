@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include <string>
 #include <vector>
 
@@ -66,6 +68,34 @@ TEST(OwnHost, IsAConfiguredName) {
   for (const char* host :
        {"appliance.example.org.evil.example", "xappliance", "example.org", "applianc", ":80"}) {
     EXPECT_FALSE(IsOwnHost(host, names)) << host;
+  }
+}
+
+TEST(OwnOrigin, IsThatOfTheHostHeader) {
+  for (const auto& [origin, host] : {std::pair("http://127.0.0.1:8080", "127.0.0.1:8080"),
+                                     std::pair("https://[::1]:8443", "[::1]:8443"),
+                                     std::pair("HTTP://LocalHost", "localhost")}) {
+    EXPECT_TRUE(IsOwnOrigin(origin, host)) << origin;
+  }
+  for (const char* origin :
+       {"null", "", "http://", "127.0.0.1:8080", "http://127.0.0.1", "http://127.0.0.1:9090",
+        "http://192.0.2.7:8080", "http://evil.example", "http://127.0.0.1:8080.evil.example",
+        "file://127.0.0.1:8080", "http://127.0.0.1:8080/"}) {
+    EXPECT_FALSE(IsOwnOrigin(origin, "127.0.0.1:8080")) << origin;
+  }
+  EXPECT_FALSE(IsOwnOrigin("http://", "")) << "HTTP/1.0 without a Host header";
+}
+
+// A proxy that terminates TLS may send its own address in the Host header.
+TEST(OwnOrigin, IsAConfiguredName) {
+  const std::vector<std::string> names = {"scope.example.org"};
+  for (const char* origin : {"https://scope.example.org", "https://Scope.example.org:8443"}) {
+    EXPECT_TRUE(IsOwnOrigin(origin, "127.0.0.1:8080", names)) << origin;
+  }
+  for (const char* origin :
+       {"https://scope.example.org.evil.example", "https://evil.example",
+        "https://scope.example.org:x", "https://scope.example.org@evil", "https://localhost"}) {
+    EXPECT_FALSE(IsOwnOrigin(origin, "127.0.0.1:8080", names)) << origin;
   }
 }
 

@@ -329,23 +329,32 @@ const char* NameOf(v1::Finding::Severity severity) {
   }
 }
 
-void AddFaults(const AnswerView& view, Families& out) {
+void AddFaults(const AnswerView& view, const FindingReviews& reviews, Families& out) {
   size_t reported = 0;
   size_t active = 0;
+  size_t muted = 0;
   for (const v1::Finding& finding : view.findings().findings()) {
     if (finding.has_end_time()) continue;
     ++active;
+    const bool is_muted = reviews.IsMuted(finding);
+    muted += is_muted ? 1 : 0;
     if (reported++ >= kMaxFindingsReported) continue;
+    const Labels labels = {{"kind", finding.kind()},
+                           {"place", finding.place()},
+                           {"direction", finding.direction()},
+                           {"severity", NameOf(finding.severity())}};
     out.Gauge("finding_confidence_ratio",
               "Confidence of the finding about this ongoing fault, with its severity (critical or "
               "warning) as a label.",
-              finding.confidence(),
-              {{"kind", finding.kind()},
-               {"place", finding.place()},
-               {"direction", finding.direction()},
-               {"severity", NameOf(finding.severity())}});
+              finding.confidence(), labels);
+    out.Gauge("finding_muted",
+              "Whether an operator has muted the finding about this ongoing fault (1) or not (0). "
+              "Each series of rocescope_finding_confidence_ratio has one with the same labels.",
+              is_muted ? 1 : 0, labels);
   }
-  out.Gauge("findings", "Ongoing faults.", static_cast<double>(active));
+  out.Gauge("findings", "Ongoing faults, including muted ones.", static_cast<double>(active));
+  out.Gauge("muted_findings", "Ongoing faults that an operator has muted.",
+            static_cast<double>(muted));
   out.Gauge("hotspots", "Ongoing and recent hotspots (congested queues) in the last snapshot.",
             static_cast<double>(view.snapshot().congestion->hotspots.size()));
 }
@@ -378,7 +387,7 @@ std::string MetricsText(Service& service) {
     AddServiceLevels(*view, out);
     if (service.daemon().fabric()) {
       AddLinks(*view, *service.daemon().fabric(), service.traffic(), out);
-      AddFaults(*view, out);
+      AddFaults(*view, service.reviews(), out);
     }
   }
   return prometheus::TextSerializer().Serialize(out.families());

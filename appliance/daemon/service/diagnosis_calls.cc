@@ -44,11 +44,13 @@ ServiceStatus Service::ListFindings(const Caller& caller, const v1::ListFindings
     if (!own.HasAny(finding.affected_job_ids())) continue;
     v1::Finding& suspected = *out.add_suspected_findings();
     suspected = finding;
+    reviews_.Decorate(suspected);
     own.Restrict(suspected);
   }
   const auto fill = [&](uint64_t i, v1::Finding& finding) {
     finding = *findings[i];
-    own.Restrict(finding);
+    reviews_.Decorate(finding);
+    own.Restrict(finding);  // removes what Decorate added: it is for operators
   };
   return FillPage(page->list, PageVersion(*page->answer), findings.size(), fill,
                   *out.mutable_findings(), out);

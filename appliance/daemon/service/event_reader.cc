@@ -19,6 +19,12 @@ std::vector<std::shared_ptr<const v1::Event>> EventReader::Next() {
   constexpr size_t kMaxAtATime = 64;
   auto events = service_.events().After(cursor_, kMaxAtATime);
   if (!events.empty()) cursor_ = events.back()->cursor();
+  for (auto& event : events) {
+    if (!event->has_finding()) continue;
+    auto decorated = std::make_shared<v1::Event>(*event);
+    service_.reviews().Decorate(*decorated->mutable_finding(), TimeOf(event->event_time()));
+    event = std::move(decorated);
+  }
   // Events are missing, so the client may not know of a fault.
   if (std::ranges::any_of(events,
                           [](const auto& event) { return event->kind() == v1::Event::KIND_GAP; })) {
@@ -63,6 +69,7 @@ void EventReader::AddActiveFaults(const AnswerView& answer,
     *event->mutable_event_time() = TimestampMessage(answer.answer().reached);
     event->set_sentence(finding.sentence());
     *event->mutable_finding() = finding;
+    service_.reviews().Decorate(*event->mutable_finding());
     events.push_back(std::move(event));
   }
 }

@@ -161,13 +161,14 @@ std::vector<std::string> MemoryProblems(const Answer* answer, const Daemon& daem
 }  // namespace
 
 Service::Service(Daemon& daemon, std::string version, HistoryStore* history, JobFile* jobs,
-                 Notify notify)
+                 Notify notify, FindingFile* findings, Notify notify_findings)
     : daemon_(daemon),
       version_(std::move(version)),
       history_(history),
       job_file_(jobs),
       notify_(std::move(notify)),
       registry_(JobRegistry::LimitsFor(daemon.memory_budget())),
+      reviews_(findings, WallClock, std::move(notify_findings)),
       views_(daemon.answers(), daemon.config().analysis_window),
       began_(FirstCursorOf(WallClock())),
       events_(began_),
@@ -357,6 +358,15 @@ ServiceStatus Service::GetHealth(const Caller& caller, const v1::GetHealthReques
                       "again: {}",
                       loss));
     }
+  }
+  if (const std::string problem = reviews_.problem(); !problem.empty()) {
+    out.add_problems(fmt::format("acknowledgements and mutes are not saved: {}", problem));
+  }
+  for (const std::string& loss : reviews_.losses()) {
+    out.add_external_problems(
+        fmt::format("acknowledgements and mutes were lost when the appliance started: set them "
+                    "again: {}",
+                    loss));
   }
   AddCertificateProblems(certificates(), now, out);
   {

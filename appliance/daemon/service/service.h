@@ -19,6 +19,7 @@
 #include "appliance/daemon/service/answer_view.h"
 #include "appliance/daemon/service/certificate_state.h"
 #include "appliance/daemon/service/event_log.h"
+#include "appliance/daemon/service/finding_reviews.h"
 #include "appliance/daemon/service/job_registry.h"
 #include "appliance/daemon/service/own_jobs.h"
 #include "appliance/daemon/service/page.h"
@@ -40,12 +41,14 @@ struct SeriesQuery;
 
 class Service {
  public:
-  // `daemon`, `history` and `jobs` must outlive the service. `history` may be null (no history),
-  // and so may `jobs` (registered jobs are not saved). `version` is the version of rocescope.
-  // `notify` receives warnings about registered jobs.
+  // `daemon` and the files must outlive the service. `history` may be null (no history), and so may
+  // `jobs` (registered jobs are not saved) and `findings` (acknowledgements and mutes are not
+  // saved). `version` is the version of rocescope. `notify` receives warnings about registered
+  // jobs, `notify_findings` each acknowledgement and mute.
   Service(
       Daemon& daemon, std::string version, HistoryStore* history = nullptr, JobFile* jobs = nullptr,
-      Notify notify = [](Severity, const std::string&) {});
+      Notify notify = [](Severity, const std::string&) {}, FindingFile* findings = nullptr,
+      Notify notify_findings = [](Severity, const std::string&) {});
 
   // Declares one function for each call without a stream:
   //   ServiceStatus ListJobs(const Caller& caller, const v1::ListJobsRequest& request,
@@ -82,6 +85,7 @@ class Service {
     std::atomic<uint64_t> grpc = 0;
   };
   Refusals& refusals() { return refusals_; }
+  FindingReviews& reviews() { return reviews_; }
   // For metrics.
   TrafficCounters& traffic() { return traffic_; }
   // Receives the messages of agents.
@@ -168,6 +172,7 @@ class Service {
   JobFile* const job_file_;
   const Notify notify_;
   JobRegistry registry_;
+  FindingReviews reviews_;
   std::once_flag neighbours_made_;
   std::shared_ptr<const Neighbourhood> neighbours_;
   AnswerViews views_;

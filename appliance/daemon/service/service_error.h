@@ -25,10 +25,12 @@ namespace rocescope {
   ROW(UnknownJob, "UNKNOWN_JOB", "NOT_FOUND", 5, 404)           \
   ROW(UnknownElement, "UNKNOWN_ELEMENT", "NOT_FOUND", 5, 404)   \
   ROW(UnknownNode, "UNKNOWN_NODE", "NOT_FOUND", 5, 404)         \
+  ROW(UnknownFinding, "UNKNOWN_FINDING", "NOT_FOUND", 5, 404)   \
   ROW(UnknownPath, "UNKNOWN_PATH", "NOT_FOUND", 5, 404)         \
   ROW(WrongMethod, "WRONG_METHOD", "UNIMPLEMENTED", 12, 405)    \
   ROW(BadRequest, "BAD_REQUEST", "INVALID_ARGUMENT", 3, 400)    \
   ROW(HasBody, "HAS_BODY", "INVALID_ARGUMENT", 3, 413)          \
+  ROW(TooLarge, "TOO_LARGE", "INVALID_ARGUMENT", 3, 413)        \
   ROW(OtherHost, "OTHER_HOST", "INVALID_ARGUMENT", 3, 421)      \
   ROW(PageForgotten, "PAGE_FORGOTTEN", "OUT_OF_RANGE", 11, 400) \
   ROW(TooLong, "TOO_LONG", "OUT_OF_RANGE", 11, 400)             \

@@ -145,6 +145,12 @@ std::vector<TenantCalls::Decision> TenantCalls::Decisions() {
          texts.insert(texts.end(), of_job.begin(), of_job.end());
          return texts;
        }},
+      {"/rocescope.v1.Diagnosis/AcknowledgeFinding", nullptr},
+      {"/rocescope.v1.Diagnosis/UnacknowledgeFinding", nullptr},
+      {"/rocescope.v1.Diagnosis/ListAcknowledgements", nullptr},
+      {"/rocescope.v1.Diagnosis/MuteFindings", nullptr},
+      {"/rocescope.v1.Diagnosis/UnmuteFindings", nullptr},
+      {"/rocescope.v1.Diagnosis/ListMutes", nullptr},
       {"/rocescope.v1.Diagnosis/ListAnomalies", nullptr},
       {"/rocescope.v1.Diagnosis/ListServiceLevels",
        [this](const Caller& caller) {

@@ -7,9 +7,6 @@
 #include <google/protobuf/message.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -18,6 +15,7 @@
 #include "appliance/common/access/caller_roles.h"
 #include "appliance/common/report/message_json.h"
 #include "appliance/daemon/web/event_stream.h"
+#include "appliance/daemon/web/json_request.h"
 #include "appliance/daemon/web/page_files.h"
 #include "base/nearest.h"
 #include "rocescope/v1/report.pb.h"
@@ -31,6 +29,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 constexpr const char* kJson = "application/json";
+constexpr std::string_view kGet = "GET";
+constexpr std::string_view kPost = "POST";
 
 HttpResponse Json(const Message& message) {
   HttpResponse response = {.content_type = kJson};
@@ -39,131 +39,6 @@ HttpResponse Json(const Message& message) {
   // A client may keep it only to ask, with its ETag, whether it has changed.
   response.headers.emplace_back("Cache-Control", "private, no-cache");
   return response;
-}
-
-// Refuses leading zeros, so that each number has one path.
-template <typename Number>
-bool Parse(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return !text.empty() && error == std::errc() && end == text.data() + text.size() &&
-         text == fmt::format("{}", number);
-}
-
-// Sets a field of a request from text. Returns false if the text is not a valid value.
-bool SetField(const FieldDescriptor& field, const std::string& text, Message& request) {
-  const auto& reflection = *request.GetReflection();
-  if (field.is_repeated()) {  // only strings are repeated; each may be a list
-    if (field.cpp_type() != FieldDescriptor::CPPTYPE_STRING) return false;
-    reflection.AddString(&request, &field, text);
-    return true;
-  }
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-    using google::protobuf::DynamicCastToGenerated;
-    Message* const message = reflection.MutableMessage(&request, &field);
-    if (auto* time = DynamicCastToGenerated<google::protobuf::Timestamp>(message)) {
-      return ParseText(text, *time);
-    }
-    auto* const duration = DynamicCastToGenerated<google::protobuf::Duration>(message);
-    return duration != nullptr && ParseText(text, *duration);
-  }
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
-    const auto* const value = field.enum_type()->FindValueByName(text);
-    if (value == nullptr) return false;
-    reflection.SetEnum(&request, &field, value);
-    return true;
-  }
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
-    if (text != "true" && text != "false") return false;
-    reflection.SetBool(&request, &field, text == "true");
-    return true;
-  }
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
-    uint64_t number = 0;
-    if (!Parse(text, number)) return false;
-    reflection.SetUInt64(&request, &field, number);
-    return true;
-  }
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-    reflection.SetString(&request, &field, text);
-    return true;
-  }
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
-    int64_t number = 0;
-    if (!Parse(text, number)) return false;
-    reflection.SetInt64(&request, &field, number);
-    return true;
-  }
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
-    int32_t number = 0;
-    if (!Parse(text, number)) return false;
-    reflection.SetInt32(&request, &field, number);
-    return true;
-  }
-  uint32_t number = 0;
-  if (field.cpp_type() != FieldDescriptor::CPPTYPE_UINT32 || !Parse(text, number)) return false;
-  reflection.SetUInt32(&request, &field, number);
-  return true;
-}
-
-// The highest number of a parameter. Signed ones are sizes, which must not be negative.
-uint64_t MaxOf(const FieldDescriptor& field) {
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return std::numeric_limits<int32_t>::max();
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return std::numeric_limits<uint32_t>::max();
-    case FieldDescriptor::CPPTYPE_INT64:
-      return std::numeric_limits<int64_t>::max();
-    default:
-      return std::numeric_limits<uint64_t>::max();
-  }
-}
-
-// Describes the valid values of a parameter.
-std::string ValuesOf(const FieldDescriptor& field) {
-  if (field.enum_type() != nullptr) {
-    return fmt::format("one of {}", fmt::join(EnumeratorNames(*field.enum_type()), ", "));
-  }
-  if (IsTimestamp(field)) return "a time such as 2026-01-31T12:00:00Z";
-  if (IsDuration(field)) return "a duration such as 60s";
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) return "true or false";
-  return fmt::format("a whole number from 0 to {} without leading zeros", MaxOf(field));
-}
-
-ServiceError UnknownParameter(const std::string& name, const std::vector<std::string_view>& known) {
-  const std::string message =
-      fmt::format("unknown parameter \"{}\"{}", name, DidYouMean(name, known));
-  return {.fault = ServiceFault::kBadRequest,
-          .message = message,
-          .violations = {{.field = name, .description = message}}};
-}
-
-ServiceStatus CheckParameters(const RequestTarget& target,
-                              const std::vector<std::string_view>& known) {
-  for (const auto& [name, value] : target.query) {
-    if (std::ranges::find(known, name) == known.end()) {
-      return tl::unexpected(UnknownParameter(name, known));
-    }
-  }
-  return {};
-}
-
-// Sets the fields of a request from the query parameters of the same names.
-ServiceStatus FillRequest(const RequestTarget& target, Message& request) {
-  const auto& type = *request.GetDescriptor();
-  for (const auto& [name, value] : target.query) {
-    const FieldDescriptor* const field = type.FindFieldByName(name);
-    if (field == nullptr) {
-      std::vector<std::string_view> known;
-      for (int i = 0; i < type.field_count(); ++i) known.push_back(type.field(i)->name());
-      return tl::unexpected(UnknownParameter(name, known));
-    }
-    if (!SetField(*field, value, request)) {
-      return RefuseFields({name},
-                          fmt::format("expected {}, found \"{}\"", ValuesOf(*field), value));
-    }
-  }
-  return {};
 }
 
 template <typename Request, typename Response>
@@ -185,26 +60,32 @@ struct RouteOf;
 template <typename Request, typename Response,
           ServiceStatus (Service::*call)(const Caller&, const Request&, Response&)>
 struct RouteOf<call> {
-  static HttpResponse Run(Service& service, const Caller& caller, const RequestTarget& target) {
+  static HttpResponse Run(Service& service, const HttpRequest& http, const RequestTarget& target) {
     Request request;
-    if (const auto filled = FillRequest(target, request); !filled) {
-      return JsonError(filled.error());
-    }
-    return Call(service, caller, call, request);
+    const bool is_post = http.method == kPost;
+    const auto filled = is_post ? FillFromJson(http.body, request) : FillFromQuery(target, request);
+    if (!filled) return JsonError(filled.error());
+    HttpResponse response = Call(service, http.caller, call, request);
+    // The response to a change belongs to one request only.
+    if (is_post && response.status == 200) response.headers = {{"Cache-Control", "no-store"}};
+    return response;
   }
 };
 
 struct Route {
-  std::string_view path;  // "/api/v1/jobs/{job_id}"
+  std::string_view method;  // "GET" or "POST"
+  std::string_view path;    // "/api/v1/jobs/{job_id}"
   Roles access = 0;
   // Null: a stream of events.
-  HttpResponse (*run)(Service&, const Caller&, const RequestTarget&) = nullptr;
+  HttpResponse (*run)(Service&, const HttpRequest&, const RequestTarget&) = nullptr;
 };
 constexpr Route kRoutes[] = {
 #define ROCESCOPE_CALL(service, name, request, response, path, access) \
-  Route{path, access, RouteOf<&Service::name>::Run},
+  Route{kGet, path, access, RouteOf<&Service::name>::Run},
+#define ROCESCOPE_POST(service, name, request, response, path, access) \
+  Route{kPost, path, access, RouteOf<&Service::name>::Run},
 #define ROCESCOPE_STREAM(service, name, request, response, path, access) \
-  Route{path, access, nullptr},
+  Route{kGet, path, access, nullptr},
 #include "rocescope/v1/service_calls.inc"
 };
 
@@ -235,12 +116,31 @@ HttpResponse Events(Service& service, const HttpRequest& request, const RequestT
   if (const auto at = target.query.find("cursor"); text.empty() && at != target.query.end()) {
     text = at->second;
   }
-  if (!text.empty() && !Parse(text, cursor)) {
+  if (!text.empty() && !ParseNumber(text, cursor)) {
     return JsonError(
         RefuseFields({"cursor"}, fmt::format("expected the cursor of an event, found \"{}\"", text))
             .value());
   }
   return StreamEvents(service, request.caller, cursor);
+}
+
+HttpResponse WrongMethod(const HttpRequest& request, const Route& route) {
+  const bool is_post = route.method == kPost;
+  HttpResponse response =
+      JsonError({.fault = ServiceFault::kWrongMethod,
+                 .message = fmt::format("method {} is not supported for {}; use {}", request.method,
+                                        route.path, is_post ? "POST" : "GET or HEAD")});
+  std::erase_if(response.headers, [](const auto& header) { return header.first == "Allow"; });
+  response.headers.emplace_back("Allow", is_post ? "POST" : "GET, HEAD");
+  return response;
+}
+
+HttpResponse WrongContentType() {
+  constexpr unsigned kUnsupportedMediaType = 415;
+  return JsonError({.fault = ServiceFault::kBadRequest,
+                    .message = "expected a JSON object and the header `Content-Type: "
+                               "application/json`"},
+                   kUnsupportedMediaType);
 }
 
 }  // namespace
@@ -294,7 +194,7 @@ HttpResponse JsonError(const ServiceError& error, std::optional<unsigned> status
 }
 
 HttpResponse AnswerJson(Service& service, const HttpRequest& request, const RequestTarget& target) {
-  if (target.path == fmt::format("{}openapi.json", kApiRoot)) {
+  if (target.path == fmt::format("{}openapi.json", kApiRoot) && request.method == kGet) {
     const auto without_parameters = CheckParameters(target, {});
     if (!without_parameters) return JsonError(without_parameters.error());
     return {.content_type = kJson, .body = std::string(ApiFiles().front().content)};
@@ -306,13 +206,20 @@ HttpResponse AnswerJson(Service& service, const HttpRequest& request, const Requ
       return JsonError(
           RefuseFields({matched->repeated}, "expected one value, found several").value());
     }
+    if (request.method != route.method) return WrongMethod(request, route);
     if ((request.caller.roles & route.access) == 0) {
       return JsonError(
           {.fault = ServiceFault::kNotAllowed,
-           .message = WhyNotAllowed(request.caller, fmt::format("read {}", route.path))});
+           .message = WhyNotAllowed(
+               request.caller,
+               fmt::format("{} {}", route.method == kPost ? "call" : "read", route.path))});
+    }
+    if (route.method == kPost) {
+      if (const auto sound = CheckParameters(target, {}); !sound) return JsonError(sound.error());
+      if (!IsJson(request.content_type)) return WrongContentType();
     }
     return route.run == nullptr ? Events(service, request, target)
-                                : route.run(service, request.caller, *matched);
+                                : route.run(service, request, *matched);
   }
   const std::vector<std::string> paths = JsonPaths();
   const std::vector<std::string_view> known(paths.begin(), paths.end());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of service.proto as JSON over HTTP, under /api/v1/. Query parameters are the fields of
-// the request; the body is the response in the standard JSON mapping.
+// The calls of service.proto as JSON over HTTP, under /api/v1/. Query parameters of GET and the
+// JSON body of POST are the fields of the request; the body of the response is in the standard JSON
+// mapping.
 #pragma once
 
 #include <optional>

@@ -65,18 +65,19 @@ HttpResponse Check(Service& service, std::string_view path) {
 }
 
 HttpResponse Respond(Service& service, const HttpRequest& request) {
-  if (request.method != "GET") {
-    return JsonError(
-        {.fault = ServiceFault::kWrongMethod,
-         .message = fmt::format("method {} is not supported; use GET or HEAD", request.method)});
-  }
   const auto target = ParseRequestTarget(request.target);
   if (!target) {
     return JsonError(
         {.fault = ServiceFault::kBadRequest,
          .message = "malformed request target: expected a path with an optional query"});
   }
-  if (target->path.starts_with(kApiRoot)) return AnswerJson(service, request, *target);
+  const bool is_api = target->path.starts_with(kApiRoot);
+  if (request.method != "GET" && !(is_api && request.method == "POST")) {
+    return JsonError({.fault = ServiceFault::kWrongMethod,
+                      .message = fmt::format("method {} is not supported; use {}", request.method,
+                                             is_api ? "GET, HEAD or POST" : "GET or HEAD")});
+  }
+  if (is_api) return AnswerJson(service, request, *target);
   if (target->path == "/metrics") {
     if (!request.caller.MayReadAll()) {
       return JsonError({.fault = ServiceFault::kNotAllowed,
@@ -97,10 +98,10 @@ HttpResponse Respond(Service& service, const HttpRequest& request) {
            "not found: the dashboard is at /, the API under /api/v1/, the metrics at /metrics"});
 }
 
-ServiceFault FaultOf(unsigned status) {
+ServiceFault FaultOf(unsigned status, std::string_view method) {
   if (status == 401 || status == 403) return ServiceFault::kNotAllowed;
   if (status == 405) return ServiceFault::kWrongMethod;
-  if (status == 413) return ServiceFault::kHasBody;
+  if (status == 413) return method == "POST" ? ServiceFault::kTooLarge : ServiceFault::kHasBody;
   if (status == 421) return ServiceFault::kOtherHost;
   return status == 429 || status == 503 ? ServiceFault::kTooMany : ServiceFault::kBadRequest;
 }
@@ -113,7 +114,8 @@ HttpResponse WebRefusal(const HttpRefusal& refusal) {
             .content_type = "text/plain; charset=utf-8",
             .body = refusal.why + "\n"};
   }
-  return JsonError({.fault = FaultOf(refusal.status), .message = refusal.why}, refusal.status);
+  return JsonError({.fault = FaultOf(refusal.status, refusal.method), .message = refusal.why},
+                   refusal.status);
 }
 
 HttpHandler HealthHandler(Service& service) {
@@ -139,7 +141,8 @@ HttpHandler HealthHandler(Service& service) {
 
 HttpRefuser WebRefuser(Service& service) {
   return [&service](const HttpRefusal& refusal) {
-    if (FaultOf(refusal.status) == ServiceFault::kTooMany) ++service.refusals().http;
+    if (FaultOf(refusal.status, refusal.method) == ServiceFault::kTooMany)
+      ++service.refusals().http;
     return WebRefusal(refusal);
   };
 }
@@ -155,7 +158,7 @@ HttpGate WebGate(const GrpcConfig& config) {
 HttpHandler WebHandler(Service& service) {
   return [&service](const HttpRequest& request) {
     HttpResponse response = Respond(service, request);
-    ApplyContentCoding(request, response);
+    if (request.method == "GET") ApplyContentCoding(request, response);
     return response;
   };
 }

@@ -8,7 +8,7 @@
 
 namespace rocescope {
 
-// Returns the handler for GET and HEAD requests. `service` must outlive it.
+// Returns the handler for all requests. `service` must outlive it.
 HttpHandler WebHandler(Service& service);
 
 // Returns the handler of the listener for health checks: only the state, without names of hosts.

@@ -17,8 +17,11 @@ namespace rocescope {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::Pair;
 using testing::StartsWith;
 
 class WebTest : public ServiceTest {
@@ -100,6 +103,14 @@ TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
     if (const size_t brace = path.find('{'); brace != std::string::npos) {
       target = path.substr(0, brace) + (path.ends_with("{job_id}") ? "nccl-1" : "7");
     }
+    if (item.contains("post")) {
+      EXPECT_EQ(Get(target).status, 405u) << target;
+      EXPECT_EQ(
+          Ask({.method = "POST", .target = target, .content_type = "application/json"}).status,
+          400u)
+          << target;
+      continue;
+    }
     EXPECT_NE(Get(target).status, 404u) << target;
     for (const auto& parameter : item["get"].value("parameters", nlohmann::json::array())) {
       if (parameter["in"] != "query") continue;
@@ -109,6 +120,106 @@ TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
     }
   }
   EXPECT_THAT(paths, testing::UnorderedElementsAreArray(JsonPaths()));
+}
+
+class PostTest : public WebTest {
+ protected:
+  HttpResponse Post(const std::string& method, const std::string& body,
+                    const std::string& type = "application/json") {
+    return Ask({.method = "POST",
+                .target = "/api/v1/findings:" + method,
+                .content_type = type,
+                .body = body});
+  }
+  static std::string ReasonIn(const HttpResponse& response) {
+    return nlohmann::json::parse(response.body)["error"]["details"][0]["reason"];
+  }
+  static constexpr const char* kMute = R"({"kind": "flap", "place": "spine0", "duration": "60s"})";
+};
+
+TEST_F(PostTest, MutesAndUnmutes) {
+  OpenDaemon(kFabric);
+  const HttpResponse muted = Post("mute", kMute);
+  EXPECT_EQ(muted.status, 200u) << muted.body;
+  EXPECT_THAT(muted.headers, ElementsAre(Pair("Cache-Control", "no-store")));
+  const auto body = nlohmann::json::parse(muted.body);
+  EXPECT_EQ(body["mute"]["user"], "local");
+  EXPECT_EQ(body["durable"], false);
+  EXPECT_EQ(Json("/api/v1/mutes")["mutes"].size(), 1u);
+  EXPECT_EQ(Post("unmute", R"({"kind": "flap", "place": "spine0"})").status, 200u);
+  EXPECT_EQ(Json("/api/v1/mutes")["mutes"].size(), 0u);
+  EXPECT_EQ(ReasonIn(Post("unmute", R"({"kind": "flap", "place": "spine0"})")), "UNKNOWN_FINDING");
+  EXPECT_EQ(ReasonIn(Post("acknowledge", R"({"kind": "flap", "place": "spine0"})")),
+            "NO_SNAPSHOT_YET");
+}
+
+TEST_F(PostTest, RefusesOtherContentTypesMethodsAndParameters) {
+  OpenDaemon(kFabric);
+  for (const char* type : {"", "text/plain", "application/x-www-form-urlencoded"}) {
+    EXPECT_EQ(Post("mute", kMute, type).status, 415u) << type;
+  }
+  EXPECT_EQ(Post("mute?comment=x", kMute).status, 400u);
+  EXPECT_EQ(Post("mutee", kMute).status, 404u);
+  const HttpResponse get = Get("/api/v1/findings:mute");
+  EXPECT_EQ(get.status, 405u);
+  EXPECT_THAT(get.headers, Contains(Pair("Allow", "POST")));
+  const HttpResponse post =
+      Ask({.method = "POST", .target = "/api/v1/mutes", .content_type = "application/json"});
+  EXPECT_EQ(post.status, 405u);
+  EXPECT_THAT(post.headers, Contains(Pair("Allow", "GET, HEAD")));
+  EXPECT_EQ(Ask({.method = "POST", .target = "/metrics"}).status, 405u);
+  EXPECT_EQ(Ask({.method = "POST", .target = "/"}).status, 405u);
+  EXPECT_EQ(Json("/api/v1/mutes")["mutes"].size(), 0u);
+}
+
+TEST_F(PostTest, OnlyOperatorsMayChange) {
+  OpenDaemon(kFabric);
+  for (const CallerRole role : {CallerRole::kViewer, CallerRole::kScheduler, CallerRole::kTenant}) {
+    caller_ = {.name = "eve", .roles = Of(role), .users = {}};
+    const HttpResponse refused = Post("mute", kMute);
+    EXPECT_EQ(refused.status, 403u);
+    EXPECT_EQ(ReasonIn(refused), "NOT_ALLOWED");
+  }
+  caller_ = {.name = "ada", .roles = Of(CallerRole::kOperator), .users = {}};
+  EXPECT_EQ(nlohmann::json::parse(Post("mute", kMute).body)["mute"]["user"], "ada");
+}
+
+// A client that has a response with an ETag must see a change.
+TEST_F(PostTest, EtagChangesWithTheMute) {
+  OpenDaemon(kFabric);
+  const topology::Fabric& fabric = *daemon_->fabric();
+  const auto nic = fabric.NicsOf(fabric.FindNode("host0")).front();
+  Snapshot snapshot = TwoJobs();
+  Finding finding = {.kind = FaultKind::kNicCrash, .place = {PlaceKind::kNic, nic}};
+  finding.confidence = 0.9;
+  snapshot.findings = std::make_shared<const Findings>(Findings{finding});
+  Publish(std::move(snapshot));
+  const auto tag_of = [&] {
+    for (const auto& [name, value] : Get("/api/v1/findings").headers) {
+      if (name == "ETag") return value;
+    }
+    return std::string();
+  };
+  const auto muted = [&](const std::string& value) {
+    return HasSubstr("\nrocescope_finding_muted{kind=\"nic_crash\",place=\"" +
+                     std::string(Json("/api/v1/findings")["findings"][0]["place"]) +
+                     "\",direction=\"\",severity=\"critical\"} " + value + "\n");
+  };
+  const std::string before = tag_of();
+  EXPECT_NE(before, "");
+  EXPECT_THAT(Get("/metrics").body, AllOf(muted("0"), HasSubstr("\nrocescope_muted_findings 0\n")));
+  const std::string place = Json("/api/v1/findings")["findings"][0]["place"];
+  const std::string request = R"({"kind": "nic_crash", "place": ")" + place + "\"}";
+  EXPECT_EQ(nlohmann::json::parse(Post("mute", request).body)["finding_count"], 1);
+  const std::string after = tag_of();
+  EXPECT_NE(after, before);
+  EXPECT_THAT(Get("/metrics").body, AllOf(muted("1"), HasSubstr("\nrocescope_muted_findings 1\n"),
+                                          HasSubstr("\nrocescope_findings 1\n")));
+  EXPECT_EQ(Post("acknowledge", request).status, 200u);
+  EXPECT_NE(tag_of(), after);
+  EXPECT_EQ(Post("unacknowledge", request).status, 200u);
+  EXPECT_EQ(Post("unmute", request).status, 200u);
+  EXPECT_EQ(tag_of(), before);
 }
 
 TEST_F(WebTest, HistoryAcceptsTimeRanges) {

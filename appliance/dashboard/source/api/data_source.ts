@@ -34,6 +34,8 @@ export interface DataSource {
   // The jobs with flows through the ports, in place of the dependents of a link that a file does not
   // contain.
   jobsAt?(ports: string[]): { jobs: string[]; isComplete: boolean } | undefined;
+  // Sends a change. Undefined: nothing can be changed.
+  post?(path: string, body: Record<string, string>): Promise<Answer>;
   // Notifies the listener of events until the returned function is called.
   watch(listener: SourceListener): () => void;
 }

@@ -47,12 +47,18 @@ async function refusal(response: Response): Promise<Answer> {
 export class LiveSource implements DataSource {
   readonly live = true;
 
-  async get(path: string): Promise<Answer> {
+  get(path: string): Promise<Answer> {
+    return this.request(path, { headers: { Accept: "application/json" } });
+  }
+
+  post(path: string, body: Record<string, string>): Promise<Answer> {
+    const headers = { Accept: "application/json", "Content-Type": "application/json" };
+    return this.request(path, { method: "POST", headers, body: JSON.stringify(body) });
+  }
+
+  private async request(path: string, options: RequestInit): Promise<Answer> {
     try {
-      const response = await fetch(path, {
-        headers: { Accept: "application/json" },
-        signal: AbortSignal.timeout(kTimeoutMs),
-      });
+      const response = await fetch(path, { ...options, signal: AbortSignal.timeout(kTimeoutMs) });
       if (!response.ok) return await refusal(response);
       return { kind: "answer", value: await response.json() };
     } catch (reason) {

@@ -24,6 +24,7 @@ import { isConcurrent } from "./concurrent";
 import { findById, findingKey, hrefOfFinding, occurrences, parseFindingId } from "./finding_id";
 import { activeNs } from "./finding_table";
 import { stateOf, worstFirst } from "./severity";
+import { ReviewPanel } from "./review_panel";
 import { SeverityTag, StateTag } from "./severity_tag";
 import { kindTitle, shortTitle } from "./titles";
 
@@ -133,6 +134,7 @@ function Details({ route, finding, current, jobNames, reference }: DetailsProps)
       <p class="finding-sentence">{finding.sentence}</p>
       {stateOf(finding) === "suspected" && <Notice kind="caution" title="Suspected: more likely wrong than right. Verify it before you act." />}
       <p class="action"><strong>Recommended action:</strong> {finding.recommended_action}</p>
+      <ReviewPanel finding={finding} reference={reference} isCurrent={current.includes(finding)} />
       <Facts finding={finding} jobNames={jobNames} reference={reference} />
       <Links finding={finding} />
       <Chain finding={finding} jobNames={jobNames} />

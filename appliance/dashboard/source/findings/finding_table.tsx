@@ -2,13 +2,14 @@
 // The list of findings with its filter.
 import type { Finding } from "../api/messages";
 import { nsBetween, sortKey, toNs, type Reference } from "../format/moments";
-import { count, duration } from "../format/quantities";
+import { count, duration, plural } from "../format/quantities";
 import { Notice } from "../parts/await";
 import { JobLink, Moment, Share } from "../parts/names";
 import { choose, type Route } from "../parts/route";
 import { Table, type Column } from "../parts/table";
 import { filterOf, isFiltered, matches, type Filter } from "./filter";
 import { findingId, hrefOfFinding } from "./finding_id";
+import { reviewText, splitMuted } from "./review";
 import { kSeverities, kStates, severityOf, stateOf, worstFirst } from "./severity";
 import { SeverityTag, StateTag } from "./severity_tag";
 import { kindTitle, shortTitle } from "./titles";
@@ -48,6 +49,7 @@ function columnsOf(jobNames: Map<string, string>, reference: Reference): Column<
       sort: shortTitle,
     },
     { title: "state", cell: (finding) => <StateTag finding={finding} />, sort: (finding) => kStates.indexOf(stateOf(finding)), value: stateOf },
+    { title: "review", cell: (finding) => reviewText(finding) || "–", sort: reviewText, value: reviewText },
     { title: "started", cell: (finding) => <Moment time={finding.start_time} reference={reference} />, sort: (finding) => sortKey(finding.start_time), value: (finding) => finding.start_time },
     {
       title: "active for", numeric: true, unit: "ns",
@@ -106,11 +108,20 @@ function FilterBar({ route, filter, findings, shown }: { route: Route; filter: F
 export function FindingTable({ route, findings, jobNames, reference }: Props) {
   const filter = filterOf(route.query);
   const shown = findings.filter((finding) => matches(finding, filter)).sort(worstFirst);
+  const { alerting, muted } = splitMuted(shown);
+  const table = (caption: string, rows: Finding[], file: string) => (
+    <Table caption={caption} columns={columnsOf(jobNames, reference)} rows={rows} keyOf={findingId} most={25} file={file} />
+  );
   return (
     <>
       <FilterBar route={route} filter={filter} findings={findings} shown={shown.length} />
-      {shown.length === 0 ? <Notice kind="empty" title="No finding matches the filter." /> : (
-        <Table caption="Findings, the worst first" columns={columnsOf(jobNames, reference)} rows={shown} keyOf={findingId} most={25} file="Findings" />
+      {shown.length === 0 && <Notice kind="empty" title="No finding matches the filter." />}
+      {alerting.length > 0 && table("Findings, the worst first", alerting, "Findings")}
+      {muted.length > 0 && (
+        <details class="card muted-findings">
+          <summary>{plural(muted.length, "muted finding")}</summary>
+          {table("Muted findings, the worst first", muted, "Muted findings")}
+        </details>
       )}
       {shown.some((finding) => stateOf(finding) === "suspected") && (
         <p class="muted">Suspected: more likely wrong than right. Verify it before you act.</p>

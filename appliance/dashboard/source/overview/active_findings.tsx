@@ -2,6 +2,7 @@
 // The active findings, the worst first: what is wrong, which jobs it affects, since when, what to do.
 import type { Finding } from "../api/messages";
 import { hrefOfFinding } from "../findings/finding_id";
+import { reviewText } from "../findings/review";
 import { SeverityTag } from "../findings/severity_tag";
 import { shortTitle } from "../findings/titles";
 import type { Reference } from "../format/moments";
@@ -14,6 +15,7 @@ const kJobsShown = 4;
 
 interface Props {
   findings: Finding[]; // sorted
+  mutedCount: number; // of further findings
   jobNames: Map<string, string>;
   reference: Reference;
 }
@@ -32,7 +34,7 @@ export function AffectedJobs({ finding, jobNames }: { finding: Finding; jobNames
   );
 }
 
-export function ActiveFindings({ findings, jobNames, reference }: Props) {
+export function ActiveFindings({ findings, mutedCount, jobNames, reference }: Props) {
   return (
     <>
       <ol class="active-findings">
@@ -42,6 +44,7 @@ export function ActiveFindings({ findings, jobNames, reference }: Props) {
               <SeverityTag finding={finding} />
               <a class="name" href={hrefOfFinding(finding)} data-item="" title={finding.sentence}><strong>{shortTitle(finding)}</strong></a>
               {finding.end_time !== undefined && <Tag kind="over" text="resolved" />}
+              {finding.acknowledgement && <Tag kind="acknowledged" text="acknowledged" hint={reviewText(finding)} />}
             </span>
             <span class="card-line">
               <span>started <Moment time={finding.start_time} reference={reference} /></span>
@@ -55,6 +58,7 @@ export function ActiveFindings({ findings, jobNames, reference }: Props) {
       {findings.length > kShown && (
         <p><a href={href("findings", { state: "ongoing" })}>{count(findings.length - kShown)} more active findings</a></p>
       )}
+      {mutedCount > 0 && <p><a href={href("findings", { state: "ongoing" })}>{count(mutedCount)} muted</a></p>}
     </>
   );
 }

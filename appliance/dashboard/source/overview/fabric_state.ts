@@ -2,6 +2,7 @@
 // The health of the fabric in one sentence.
 import type { DiagnosisCoverage, Finding } from "../api/messages";
 import { nothingFound } from "../findings/coverage";
+import { splitMuted } from "../findings/review";
 import { severityOf, stateOf } from "../findings/severity";
 import { coarse, count, plural } from "../format/quantities";
 import type { Freshness } from "../parts/freshness";
@@ -50,13 +51,15 @@ export function fabricState({ findings, coverage, jobCount, freshness, isRecordi
   const active = activeFindings(findings, isRecording);
   const { title, conclusive } = nothingFound(coverage);
   const resolved = findings.length - active.length;
-  const current: FabricState = active.length > 0
+  const { alerting, muted } = splitMuted(active);
+  const mutedText = muted.length > 0 ? `${count(muted.length)} muted.` : "";
+  const current: FabricState = alerting.length > 0
     ? {
-        tone: active.some((finding) => severityOf(finding) === "critical") ? "critical" : "warning",
-        sentence: faultSentence(active, jobCount),
-        detail: "",
+        tone: alerting.some((finding) => severityOf(finding) === "critical") ? "critical" : "warning",
+        sentence: faultSentence(alerting, jobCount),
+        detail: mutedText,
       }
-    : { tone: conclusive ? "good" : "unknown", sentence: title, detail: resolved > 0 ? `${plural(resolved, "resolved fault")} not counted.` : "" };
+    : muted.length > 0 ? { tone: "unknown", sentence: "No faults other than muted ones.", detail: mutedText } : { tone: conclusive ? "good" : "unknown", sentence: title, detail: resolved > 0 ? `${plural(resolved, "resolved fault")} not counted.` : "" };
   if (!freshness?.isOld) return current;
   return {
     tone: "unknown",

@@ -31,6 +31,20 @@ it("does not count resolved faults, except in a recording", () => {
   expect(state([resolved], { isRecording: true }).tone).toBe("critical");
 });
 
+it("counts muted faults separately", () => {
+  const mute = {
+    kind: "gray_loss", place: "leaf1:3-spine0:1", direction: "", mute_time: "2026-01-31T12:05:00Z",
+    expire_time: "2026-02-01T12:05:00Z", user: "bob", comment: "", expired: false,
+  };
+  const muted = { ...kCritical, mute };
+  expect(state([kWarning, muted])).toMatchObject({
+    tone: "warning", sentence: "1 warning; no affected job is known.", detail: "1 muted.",
+  });
+  expect(state([muted, muted])).toMatchObject({
+    tone: "unknown", sentence: "No faults other than muted ones.", detail: "2 muted.",
+  });
+});
+
 it("is unknown without sufficient telemetry", () => {
   expect(state([], { coverage: undefined }).tone).toBe("unknown");
   expect(state([])).toMatchObject({ tone: "good", sentence: "No faults found. All known fault types are detectable with this telemetry." });

@@ -7,6 +7,7 @@ import { useResource } from "../store/use_store";
 import { hrefOfFinding } from "../findings/finding_id";
 import { nothingFound } from "../findings/coverage";
 import { FindingState, isOngoing } from "../findings/finding_state";
+import { splitMuted } from "../findings/review";
 import { href } from "./route";
 
 const kShown = 3;
@@ -19,12 +20,14 @@ export function FindingStrip() {
     const { title } = nothingFound(value.coverage);
     return <p class="strip-calm">{title} <a href={href("findings")}>Telemetry coverage</a></p>;
   }
+  const { alerting, muted } = splitMuted(value.findings);
   return (
-    <section class={value.findings.some(isOngoing) ? "strip" : "strip strip-resolved"} aria-label="Faults">
-      {value.findings.slice(0, kShown).map((finding) => (
+    <section class={alerting.some(isOngoing) ? "strip" : "strip strip-resolved"} aria-label="Faults">
+      {[...alerting, ...muted].slice(0, kShown).map((finding) => (
         <a key={finding.sentence} href={hrefOfFinding(finding)} data-item="">
           <FindingState finding={finding} />
           <span>{finding.sentence}</span>
+          {finding.mute && <span class="muted">muted</span>}
           <span class="muted">confidence {percent(finding.confidence)}</span>
         </a>
       ))}

@@ -2,6 +2,7 @@
 // The navigation, the number of faults, and the age of the data.
 import type { Health, ListFindingsResponse, ListSourcesResponse } from "../api/messages";
 import { isOngoing } from "../findings/finding_state";
+import { splitMuted } from "../findings/review";
 import { utcFull } from "../format/moments";
 import { coarse } from "../format/quantities";
 import { useResource, useStoreState } from "../store/use_store";
@@ -46,7 +47,7 @@ function FindingCount() {
   const findings = useResource<ListFindingsResponse>("/api/v1/findings");
   const { live } = useStoreState().source;
   if (!findings.value) return null;
-  const all = findings.value.findings;
+  const all = splitMuted(findings.value.findings).alerting;
   const shown = live ? all.filter(isOngoing).length : all.length;
   if (shown === 0) return null;
   return <span class="badge" aria-label={`${shown} faults`}>{shown}</span>;

@@ -2,6 +2,7 @@
 // The first view: is the fabric healthy, what is wrong, which jobs does it affect, what changed.
 import { useMemo } from "preact/hooks";
 import type { Health, ListFindingsResponse, ListJobsResponse, ListSourcesResponse } from "../api/messages";
+import { splitMuted } from "../findings/review";
 import { worstFirst } from "../findings/severity";
 import { ActiveFindings } from "../overview/active_findings";
 import { activeFindings, fabricState } from "../overview/fabric_state";
@@ -29,6 +30,7 @@ export function OverviewView({ route }: { route: Route }) {
   const minute = useMinute();
   const all = findings.value?.findings ?? [];
   const active = useMemo(() => activeFindings(all, isRecording).sort(worstFirst), [findings.value]);
+  const { alerting, muted } = splitMuted(active);
   const jobNames = useMemo(
     () => new Map((jobs.value?.jobs ?? []).map((job) => [job.job_id, job.allocation?.name || job.job_id])),
     [jobs.value],
@@ -59,7 +61,7 @@ export function OverviewView({ route }: { route: Route }) {
           {findings.value && active.length === 0 && (
             <p>None. <a href={href("findings")}>{all.length > 0 ? "Resolved findings" : "Telemetry coverage"}</a></p>
           )}
-          <ActiveFindings findings={active} jobNames={jobNames} reference={reference} />
+          <ActiveFindings findings={alerting} mutedCount={muted.length} jobNames={jobNames} reference={reference} />
         </section>
         <div class="overview-side">
           {jobs.value ? <JobsCard jobs={jobs.value.jobs} active={active} /> : (
