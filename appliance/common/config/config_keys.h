@@ -60,6 +60,19 @@ constexpr auto WordsOf(const Table& table) {
 inline constexpr auto kMetricWords = WordsOf<Metric>(kMetrics);
 inline constexpr auto kEntityWords = WordsOf<EntityKind>(kEntityKinds);
 
+// A secret, or the path of a file with one. Support bundles do not contain it.
+template <typename T>
+struct Secret {
+  T& value;
+};
+template <typename T>
+Secret(T&) -> Secret<T>;
+
+// A URL. Support bundles contain it without user, password and query.
+struct Url {
+  std::string& value;
+};
+
 // A listen address, or the word `none`.
 struct AddressOrNone {
   std::optional<ListenAddress>& value;
@@ -126,7 +139,7 @@ void VisitKeys(UdpConfig& config, Visitor& visitor) {
 template <typename Visitor>
 void VisitKeys(TlsConfig& config, Visitor& visitor) {
   visitor.Key("certificate", config.certificate, "PEM file with the appliance's own certificate.");
-  visitor.Key("key", config.key, "PEM file with the certificate's private key.");
+  visitor.Key("key", Secret{config.key}, "PEM file with the certificate's private key.");
   visitor.Key("client_ca", config.client_ca,
               "PEM file with the CA that signs client certificates.");
   visitor.Key(
@@ -148,7 +161,7 @@ void VisitKeys(HttpConfig& config, Visitor& visitor) {
       "names", config.names,
       "Additional host names that are accepted in the Host header, for example "
       "appliance.example.org. IP addresses of this host and localhost are always accepted.");
-  visitor.Key("tokens", config.tokens,
+  visitor.Key("tokens", Secret{config.tokens},
               "SHA-256 digests (64 hexadecimal digits) of tokens. Each request must contain one of "
               "the tokens "
               "in the header `Authorization: Bearer TOKEN`. Use it for a listener on loopback "
@@ -217,7 +230,7 @@ void VisitKeys(AgentsConfig& config, Visitor& visitor) {
 
 template <typename Visitor>
 void VisitKeys(ScrapeTarget& config, Visitor& visitor) {
-  visitor.Key("url", config.url,
+  visitor.Key("url", Url{config.url},
               "URL of the exporter, for example http://10.0.0.7:9400/metrics. Required.");
   visitor.Key(
       "node", config.node,

@@ -197,6 +197,8 @@ Status Write(const std::string& path, const std::vector<Allocation>& jobs, const
 
 }  // namespace
 
+const DatabaseKind& JobKind() { return kJobFileKind; }
+
 // The state of the thread that writes.
 class JobFile::Writer {
  public:

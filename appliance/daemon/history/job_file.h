@@ -20,6 +20,9 @@
 
 namespace rocescope {
 
+struct DatabaseKind;
+const DatabaseKind& JobKind();
+
 class JobFile {
  public:
   // Opens and reads the file. A damaged job file is moved to FILE.broken-TIME, which `notify`
