@@ -73,10 +73,10 @@ std::string FilesOfDatabase(std::string_view key, const std::string& path) {
   const files::path file = error ? files::path(path) : target;
   const files::path folder = file.parent_path().empty() ? files::path(".") : file.parent_path();
   std::string text = fmt::format("{}: {}\n", key, Visible(file.string()));
-  const auto room = files::space(folder, error);
+  const auto space = files::space(folder, error);
   text += error ? fmt::format("  free disk space: {}\n", error.message())
-                : fmt::format("  free disk space: {} of {}\n", HumanBytes(room.available),
-                              HumanBytes(room.capacity));
+                : fmt::format("  free disk space: {} of {}\n", HumanBytes(space.available),
+                              HumanBytes(space.capacity));
   std::vector<files::path> parts;
   for (files::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (at->path().filename().string().starts_with(file.filename().string())) {

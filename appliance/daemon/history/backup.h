@@ -26,7 +26,7 @@ std::string_view KeyOf(DatabaseName name);
 
 struct CopiedDatabase {
   int schema = 0;
-  uint64_t bytes = 0;    // of the copy
+  uint64_t bytes = 0;    // size of the copy
   std::string replaced;  // by a restore: new path of the previous file; empty: there was none
 };
 

@@ -83,12 +83,12 @@ Status TryCopyBeforeMigration(SQLite::Database& database, const std::string& pat
   unlink(partial.c_str());
   std::error_code error;
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const auto room = std::filesystem::space(parent.empty() ? "." : parent, error);
-  const uint64_t needed = RoomForCopy(HistoryBytes(path));
-  if (error || room.available < needed) {
+  const auto space = std::filesystem::space(parent.empty() ? "." : parent, error);
+  const uint64_t needed = SpaceForCopy(HistoryBytes(path));
+  if (error || space.available < needed) {
     return MakeError(ErrorCode::kResourceExhausted,
                      fmt::format("{}: {} bytes of disk space are free, {} are needed", copy,
-                                 error ? 0 : room.available, needed));
+                                 error ? 0 : space.available, needed));
   }
   {
     const Descriptor created(

@@ -30,12 +30,13 @@ Status CopyDatabase(SQLite::Database& from, const std::string& to, const CopyLim
 
 // Copies the file at `path`, which the connection has open for writing alone, to
 // FILE.before-schema-N before a migration to schema N, and removes copies of earlier migrations.
-// Without enough room or time there is no copy, which `notify` reports: a migration does not depend
-// on it.
+// Without enough disk space or time there is no copy, which `notify` reports: a migration does not
+// depend on it.
 void CopyBeforeMigration(SQLite::Database& database, const DatabaseKind& kind,
                          const std::string& path, int schema, const Notify& notify);
 
-// Room that the copy of a file needs: that of the file twice, so that the file can grow.
-constexpr uint64_t RoomForCopy(uint64_t bytes) { return 2 * bytes; }
+// Free disk space that is required for the copy of a file of this size. The file must be able to
+// grow afterwards.
+constexpr uint64_t SpaceForCopy(uint64_t bytes) { return 2 * bytes; }
 
 }  // namespace rocescope

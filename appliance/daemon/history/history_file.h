@@ -44,9 +44,9 @@ inline constexpr const char* kCreateTrustedTime =
 enum class Content {
   kNothing,
   kOurs,
-  kForeign,     // of another program
+  kForeign,     // a database of another program
   kNoTables,    // an SQLite database without tables
-  kNewer,       // of a later schema
+  kNewer,       // a file of a later schema
   kIncomplete,  // without the main table
   kAltered,     // a table, index, view or trigger is not as rocescope creates it
 };
