@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import unittest
 
 from running_appliance import hear
@@ -74,7 +75,7 @@ class OnCall(unittest.TestCase):
     def add_event(self, place):
         with contextlib.closing(sqlite3.connect(self.folder / "history.db")) as database, database:
             database.execute("INSERT INTO events (at_ns, kind, place, message) "
-                             "VALUES (1767323045000000000, 'fault_started', ?, x'')", (place,))
+                             "VALUES (?, 'fault_started', ?, x'')", (time.time_ns(), place))
 
     def test_a_history_is_backed_up_and_restored(self):
         backup = self.folder / "backup.db"
@@ -91,7 +92,7 @@ class OnCall(unittest.TestCase):
             self.assertIn("another rocescope process uses the file", running.stderr)
             info = self.history("info", self.folder / "history.db").stdout
             self.assertRegex(info, r"events +2")
-            self.assertIn("Time: 2026-01-02 03:04:05 UTC to 2026-01-02 03:04:05 UTC", info)
+            self.assertRegex(info, r"Time: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC to \d{4}-")
             self.assertIn("Schema: 2 (", info)
         restored = self.history("restore", backup).stdout
         replaced = re.search(r"The previous file is (\S+)\. ", restored)[1]
@@ -157,7 +158,7 @@ class OnCall(unittest.TestCase):
                 self.assertIn(f"  {name}: ", files["manifest.txt"])
                 self.assertIn(f"  {name} ", done.stdout)
         self.assertEqual(json.loads(files["health.json"])["state"], "STATE_WAITING")
-        self.assertRegex(files["metrics.txt"], r"(?m)^rocescope_\w+ ")
+        self.assertRegex(files["metrics.txt"], r"(?m)^rocescope_")
         self.assertIn("history.db-wal: ", files["files.txt"])
         self.assertIn("names of hosts, switches, jobs", done.stdout)
         self.assertIn("journalctl -u rocescope", done.stdout)
@@ -177,7 +178,7 @@ class OnCall(unittest.TestCase):
                            ('{listen: "127.0.0.1:9", certificate: c.pem, key: secret-key.pem, '
                             'client_ca: ca.pem}', "")):
             self.write(http, more)
-            done, files = self.bundle(expect=PARTIAL)
+            done, files = self.bundle("--appliance", "http://127.0.0.1:9/", expect=PARTIAL)
             everything = done.stdout + done.stderr + "".join(files.values())
             for secret in (DIGEST, "secret-user", "secret-word", "secret-query", "secret-key"):
                 self.assertNotIn(secret, everything)

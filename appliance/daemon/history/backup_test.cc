@@ -147,7 +147,7 @@ TEST_F(BackupTest, RestoreKeepsTheReplacedFile) {
   ASSERT_TRUE(store) << store.error().message;
   const auto events = (*store)->Events({});
   ASSERT_TRUE(events);
-  EXPECT_THAT(events->events, SizeIs(10));
+  EXPECT_THAT(events->messages, SizeIs(10));
 }
 
 TEST_F(BackupTest, ReplacedFileIncludesTheLogOfAKilledAppliance) {

@@ -55,7 +55,7 @@ constexpr const char* kSchema2 =
 
 // Rows that every version can store; 29,500,000 minutes are 2026-02-02T02:40:00Z.
 constexpr const char* kRows = R"(
-INSERT INTO events VALUES (7, 1770028800000000000, 'fault_started', 'leaf0:Ethernet1', x'0a0b');
+INSERT INTO events VALUES (7, 1770000000000000000, 'fault_started', 'leaf0:Ethernet1', x'0a0b');
 INSERT INTO event_jobs VALUES (7, '4711');
 INSERT INTO ports VALUES (3, 'leaf0:Ethernet1');
 INSERT INTO link_minutes VALUES (29500000, 3, 60, 60, 30.5, 0.75, 123456789, 11, 12, 13, 14, 15);
@@ -97,7 +97,7 @@ class HistoryMigration : public HistoryTest {
   }
   static void ExpectRows(SQLite::Database& database) {
     EXPECT_EQ(Row(database, "events"),
-              "7|1770028800000000000|fault_started|leaf0:Ethernet1|\x0a\x0b");
+              "7|1770000000000000000|fault_started|leaf0:Ethernet1|\x0a\x0b");
     EXPECT_EQ(Row(database, "event_jobs"), "7|4711");
     EXPECT_EQ(Row(database, "ports"), "3|leaf0:Ethernet1");
     EXPECT_EQ(Row(database, "link_minutes"), "29500000|3|60|60|30.5|0.75|123456789|11|12|13|14|15");
@@ -133,7 +133,7 @@ TEST_F(HistoryMigration, MigratedFileIsUsable) {
   ASSERT_TRUE((*store)->Flush(kSoon));
   const auto events = (*store)->Events({});
   ASSERT_TRUE(events) << events.error().message;
-  EXPECT_THAT(events->events, SizeIs(2));
+  EXPECT_THAT(events->messages, SizeIs(2));
 }
 
 TEST_F(HistoryMigration, TheFileIsCopiedBeforeIt) {
