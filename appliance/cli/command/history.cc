@@ -38,16 +38,16 @@ Result<std::string> FileOf(const HistoryFileOptions& options) {
                                KeyOf(NameOf(options))));
 }
 
-int Fail(const Error& error) {
+int FailWith(const Error& error) {
   MessageLines(error.message);
   return error.code == ErrorCode::kResourceExhausted ? kExitOutput : kExitUnreadable;
 }
 
-int Print(const std::string& text) {
+int PrintText(const std::string& text) {
   return WriteToStdout(text) == OutputState::kFailed ? kExitOutput : kExitSuccess;
 }
 
-std::string TimeText(Timestamp time) {
+std::string UtcText(Timestamp time) {
   return fmt::format("{} UTC", UtcDayAndTime(ToNanoseconds(time)).substr(0, 19));
 }
 
@@ -66,7 +66,7 @@ std::string TextOfInfo(const std::string& path, const DatabaseInfo& info) {
                                     info.supported, info.supported - 1)
                       : "; earlier versions may refuse this file");
   if (info.first && info.last) {
-    text += fmt::format("Time: {} to {}\n", TimeText(*info.first), TimeText(*info.last));
+    text += fmt::format("Time: {} to {}\n", UtcText(*info.first), UtcText(*info.last));
   }
   if (info.tables.empty()) return text;
   TextTable table({{"TABLE"}, {"ROWS", Align::kRight}});
@@ -85,33 +85,33 @@ int RunHistoryBackup(const HistoryFileOptions& options) {
     return kExitUsage;
   }
   const Result<std::string> file = FileOf(options);
-  if (!file) return Fail(file.error());
+  if (!file) return FailWith(file.error());
   const auto copied = BackUp(NameOf(options), *file, options.file, InputEndedBySignal);
-  if (!copied) return Fail(copied.error());
-  return Print(fmt::format("{}: copied to {} ({}, schema {}) and checked\n", Visible(*file),
-                           Visible(options.file), HumanBytes(copied->bytes), copied->schema));
+  if (!copied) return FailWith(copied.error());
+  return PrintText(fmt::format("{}: copied to {} ({}, schema {}) and checked\n", Visible(*file),
+                               Visible(options.file), HumanBytes(copied->bytes), copied->schema));
 }
 
 int RunHistoryRestore(const HistoryFileOptions& options) {
   const Result<std::string> file = FileOf(options);
-  if (!file) return Fail(file.error());
+  if (!file) return FailWith(file.error());
   const auto copied =
       Restore(NameOf(options), options.file, *file, WallClock(), InputEndedBySignal);
-  if (!copied) return Fail(copied.error());
+  if (!copied) return FailWith(copied.error());
   std::string text = fmt::format("{}: restored from {} ({}, schema {})\n", Visible(*file),
                                  Visible(options.file), HumanBytes(copied->bytes), copied->schema);
   if (!copied->replaced.empty()) {
     text += fmt::format("The previous file is {}. Remove it when you no longer need it.\n",
                         Visible(copied->replaced));
   }
-  return Print(text);
+  return PrintText(text);
 }
 
 int RunHistoryInfo(const HistoryFileOptions& options) {
   constexpr std::chrono::seconds kLongest(30);
   const auto info = Inspect(options.file, kLongest);
-  if (!info) return Fail(info.error());
-  return Print(TextOfInfo(options.file, *info));
+  if (!info) return FailWith(info.error());
+  return PrintText(TextOfInfo(options.file, *info));
 }
 
 }  // namespace rocescope
