@@ -13,8 +13,9 @@ namespace {
 constexpr const char* kHistoryExitCodes =
     "Exit codes: 0 success, 2 the command line is invalid or the output exists, 3 a file is "
     "missing,\n"
-    "in use, damaged or not of rocescope, 4 the disk is full, or standard output cannot be "
-    "written.\n";
+    "in use, damaged or not of rocescope, 4 the disk is full, a signal stopped the copying, or "
+    "standard\n"
+    "output cannot be written.\n";
 
 using FileCommand = int (*)(const HistoryFileOptions&);
 
