@@ -73,10 +73,11 @@ int Main(int argc, char** argv) {
   app.get_formatter()->column_width(26);
   app.require_subcommand(1);
   const std::vector<Command> commands = {
-      AddDecode(app), AddReplay(app), AddCapture(app),     AddRun(app),
-      AddAgent(app),  AddConfig(app), AddHealthcheck(app), AddDoctor(app),
-      AddGet(app),    AddScore(app),  AddTopology(app),    AddCounters(app),
-      AddPlan(app),   AddJob(app),    AddFinding(app),     AddDetectors(app)};
+      AddDecode(app),   AddReplay(app),        AddCapture(app),     AddRun(app),
+      AddAgent(app),    AddConfig(app),        AddHealthcheck(app), AddDoctor(app),
+      AddGet(app),      AddSupportBundle(app), AddHistory(app),     AddScore(app),
+      AddTopology(app), AddCounters(app),      AddPlan(app),        AddJob(app),
+      AddFinding(app),  AddDetectors(app)};
   for (const Command& command : commands) command.app->get_formatter()->column_width(26);
 
   const auto usage_error = [&](const CLI::App& at, const std::string& message) {

@@ -44,7 +44,9 @@ Command AddDoctor(CLI::App& parent);
 Command AddFinding(CLI::App& parent);
 Command AddGet(CLI::App& parent);
 Command AddHealthcheck(CLI::App& parent);
+Command AddHistory(CLI::App& parent);
 Command AddJob(CLI::App& parent);
+Command AddSupportBundle(CLI::App& parent);
 
 // Adds an option whose text is parsed by `parse` and stored by `store`. A parser error is a usage
 // error with the parser's message.

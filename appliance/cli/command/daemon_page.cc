@@ -41,7 +41,7 @@ std::string ErrorMessage(std::string_view body) {
 
 }  // namespace
 
-Result<nlohmann::json> AskDaemon(const DaemonPage& page, std::string_view path) {
+Result<std::string> ReadPage(const DaemonPage& page, std::string_view path, size_t most_bytes) {
   constexpr std::chrono::seconds kTimeout{5};
   Result<HttpUrl> url = ParseHttpUrl(page.url, UrlSchemes::kHttpAndHttps);
   if (!url) return tl::unexpected(url.error());
@@ -66,12 +66,18 @@ Result<nlohmann::json> AskDaemon(const DaemonPage& page, std::string_view path) 
   if (!fetcher) return tl::unexpected(fetcher.error());
   Result<std::string> answer = MakeError(ErrorCode::kUnavailable, "timed out");
   fetcher->Get(
-      *url, {.timeout = kTimeout}, [&](Result<std::string> got) { answer = std::move(got); },
-      ErrorMessage);
+      *url, {.timeout = kTimeout, .most_bytes = most_bytes},
+      [&](Result<std::string> got) { answer = std::move(got); }, ErrorMessage);
   fetcher->Run(kTimeout + std::chrono::seconds(1));
   if (!answer) {
     return MakeError(answer.error().code, fmt::format("{}: {}", page.url, answer.error().message));
   }
+  return answer;
+}
+
+Result<nlohmann::json> AskDaemon(const DaemonPage& page, std::string_view path) {
+  const Result<std::string> answer = ReadPage(page, path);
+  if (!answer) return tl::unexpected(answer.error());
   nlohmann::json object = nlohmann::json::parse(*answer, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) {
     return MakeError(ErrorCode::kInvalidArgument,

@@ -2,6 +2,7 @@
 // HTTP requests to a running appliance.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -18,6 +19,11 @@ struct DaemonPage {
   std::string key;
   std::string token_file;  // file with a bearer token; empty: none
 };
+
+// Returns the body that the appliance at `page` answers for `path` ("/metrics"), at most
+// `most_bytes` long. The error names the URL.
+Result<std::string> ReadPage(const DaemonPage& page, std::string_view path,
+                             size_t most_bytes = size_t{64} << 20);
 
 // Returns the JSON object that the appliance at `page` answers for `path` ("/api/v1/health"). The
 // error names the URL.

@@ -6,6 +6,7 @@
 #include "appliance/cli/command/doctor.h"
 #include "appliance/cli/command/healthcheck.h"
 #include "appliance/cli/command/run.h"
+#include "appliance/cli/command/support_bundle.h"
 
 namespace rocescope {
 
@@ -80,6 +81,40 @@ Command AddDoctor(CLI::App& parent) {
       "Exit codes: 0 no problems, 1 problems, or no telemetry was analysed yet, 3 no answer.");
   AddPage(*app, *page, "PAGE");
   return {.app = app, .run = [page] { return RunDoctor(*page); }};
+}
+
+Command AddSupportBundle(CLI::App& parent) {
+  auto options = std::make_shared<SupportBundleOptions>();
+  CLI::App* app = parent.add_subcommand(
+      "support-bundle", "Collect what a person needs to analyse a problem of the appliance");
+  app->footer(
+      "Writes one archive (.tar.gz, mode 0600) with the configuration, the answers of the running "
+      "appliance\n"
+      "(health, problems, sources, findings, metrics), the sizes of its files, and facts about the "
+      "machine.\n"
+      "Its manifest.txt lists each file with the reason, and what is missing. Passwords, token "
+      "digests and\n"
+      "paths of private keys are removed. The bundle contains names of hosts and jobs, and "
+      "addresses: read it\n"
+      "before you send it. With TLS, use the https URL and a client certificate with the role "
+      "viewer.\n"
+      "Exit codes: 0 complete, 1 a part is missing, for example because the appliance does not "
+      "run, 2 the\n"
+      "command line is invalid or the output exists, 4 the output cannot be written.\n"
+      "\n"
+      "Example:\n"
+      "  rocescope support-bundle --output /tmp/support.tar.gz");
+  app->add_option("--output", options->output, "File to write; an existing file is not replaced")
+      ->type_name("FILE")
+      ->required();
+  app->add_option("--config", options->config, "Configuration of the appliance")
+      ->type_name("FILE")
+      ->capture_default_str();
+  AddPage(*app, options->page, "--appliance");
+  return {.app = app, .run = [app, options] {
+            options->is_page_given = app->count("--appliance") > 0;
+            return RunSupportBundle(*options);
+          }};
 }
 
 Command AddConfig(CLI::App& parent) {

@@ -11,7 +11,7 @@ template <typename Visitor>
 void VisitKeys(AgentTlsConfig& config, Visitor& visitor) {
   visitor.Key("certificate", config.certificate,
               "PEM file with this host's certificate. It must name the host.");
-  visitor.Key("key", config.key, "PEM file with the certificate's private key.");
+  visitor.Key("key", Secret{config.key}, "PEM file with the certificate's private key.");
   visitor.Key("appliance_ca", config.appliance_ca,
               "PEM file with the CA that signs the appliance's certificate.");
 }

@@ -167,6 +167,13 @@ class Reader {
       RefuseNul(*node, name);
     }
   }
+  template <typename T>
+  void Key(std::string_view name, Secret<T> secret, std::string_view meaning) {
+    Key(name, secret.value, meaning);
+  }
+  void Key(std::string_view name, Url url, std::string_view meaning) {
+    Key(name, url.value, meaning);
+  }
 
  private:
   // The operating system cuts off paths and names at a NUL byte.
@@ -465,13 +472,33 @@ std::string TextOf(const std::vector<T>& values) {
   return '[' + text + ']';
 }
 
+std::string Hidden(const std::string& secret) {
+  return secret.empty() ? secret : std::string(kRemoved);
+}
+std::vector<std::string> Hidden(const std::vector<std::string>& secrets) {
+  return std::vector<std::string>(secrets.size(), std::string(kRemoved));
+}
+
+enum class Secrets : uint8_t { kShown, kHidden };
+
 class Writer {
  public:
+  explicit Writer(Secrets secrets = Secrets::kShown) : secrets_(secrets) {}
+
   template <typename T>
   void Key(std::string_view name, T&& value, std::string_view meaning) {
     if (depth_ == 0 && !text_.empty()) text_ += '\n';
     Comment(meaning);
     Value(name, value);
+  }
+  template <typename T>
+  void Key(std::string_view name, Secret<T> secret, std::string_view meaning) {
+    T shown = secrets_ == Secrets::kHidden ? Hidden(secret.value) : secret.value;
+    Key(name, shown, meaning);
+  }
+  void Key(std::string_view name, Url url, std::string_view meaning) {
+    std::string shown = secrets_ == Secrets::kHidden ? UrlWithoutSecrets(url.value) : url.value;
+    Key(name, shown, meaning);
   }
 
   std::string Take() { return std::move(text_); }
@@ -525,9 +552,76 @@ class Writer {
     --depth_;
   }
 
+  const Secrets secrets_;
   std::string text_;
   size_t depth_ = 0;
   bool is_comment_ = false;
+};
+
+// The parts of a URL that may be secret, without "@" and "?".
+struct UrlSecrets {
+  std::string_view before;  // scheme
+  std::string_view user;    // and password
+  std::string_view middle;  // host, port and path
+  std::string_view query;   // or fragment
+  bool has_user = false;
+  bool has_query = false;
+};
+
+UrlSecrets SecretsOfUrl(std::string_view url) {
+  const size_t scheme = url.find("://");
+  const size_t begin = scheme == std::string_view::npos ? 0 : scheme + 3;
+  UrlSecrets parts = {.before = url.substr(0, begin)};
+  std::string_view rest = url.substr(begin);
+  // The last "@", because a password can contain any character.
+  if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
+    parts.has_user = true;
+    parts.user = rest.substr(0, at);
+    rest.remove_prefix(at + 1);
+  }
+  const size_t query = rest.find_first_of("?#");
+  parts.middle = rest.substr(0, query);
+  parts.has_query = query != std::string_view::npos;
+  if (parts.has_query) parts.query = rest.substr(query + 1);
+  return parts;
+}
+
+// Collects the values of the keys that are secrets.
+class SecretCollector {
+ public:
+  template <typename T>
+  void Key(std::string_view, Secret<T> secret, std::string_view) {
+    Add(secret.value);
+  }
+  void Key(std::string_view, Url url, std::string_view) {
+    // A shorter text would be found in words that it does not belong to.
+    constexpr size_t kLeast = 4;
+    const UrlSecrets secrets = SecretsOfUrl(url.value);
+    for (const std::string_view secret : {secrets.user, secrets.query}) {
+      if (secret.size() >= kLeast) secrets_.emplace_back(secret);
+    }
+  }
+  template <typename T>
+  void Key(std::string_view, T&& value, std::string_view) {
+    using Value = std::remove_cvref_t<T>;
+    if constexpr (HasKeys<Value>) {
+      VisitKeys(value, *this);
+    } else if constexpr (requires { requires HasKeys<typename Value::value_type>; }) {
+      for (auto& one : value) VisitKeys(one, *this);
+    }
+  }
+
+  std::vector<std::string> Take() { return std::move(secrets_); }
+
+ private:
+  void Add(const std::string& secret) {
+    if (!secret.empty()) secrets_.push_back(secret);
+  }
+  void Add(const std::vector<std::string>& secrets) {
+    for (const std::string& secret : secrets) Add(secret);
+  }
+
+  std::vector<std::string> secrets_;
 };
 
 void BeginAt(const std::filesystem::path& folder, std::string& path) {
@@ -621,6 +715,26 @@ std::string DumpConfig(const ApplianceConfig& config) {
   Writer writer;
   VisitKeys(copy, writer);
   return writer.Take();
+}
+
+std::string DumpConfigWithoutSecrets(const ApplianceConfig& config) {
+  ApplianceConfig copy = config;
+  Writer writer(Secrets::kHidden);
+  VisitKeys(copy, writer);
+  return writer.Take();
+}
+
+std::vector<std::string> SecretsOf(const ApplianceConfig& config) {
+  ApplianceConfig copy = config;
+  SecretCollector collector;
+  VisitKeys(copy, collector);
+  return collector.Take();
+}
+
+std::string UrlWithoutSecrets(std::string_view url) {
+  const UrlSecrets parts = SecretsOfUrl(url);
+  return fmt::format("{}{}{}{}", parts.before, parts.has_user ? fmt::format("{}@", kRemoved) : "",
+                     parts.middle, parts.has_query ? fmt::format("?{}", kRemoved) : "");
 }
 
 Result<AgentConfig> ParseAgentConfig(std::string_view text, std::string_view file) {

@@ -218,4 +218,18 @@ Status CheckSources(const ApplianceConfig& config);
 // of the result returns an equal configuration.
 std::string DumpConfig(const ApplianceConfig& config);
 
+// Replaces secrets, for texts that leave the appliance.
+inline constexpr std::string_view kRemoved = "(removed)";
+
+// As DumpConfig, with kRemoved for each value that config_keys.h declares as a secret, and URLs as
+// by UrlWithoutSecrets.
+std::string DumpConfigWithoutSecrets(const ApplianceConfig& config);
+
+// The values that config_keys.h declares as secrets: token digests and paths of private keys; and
+// users, passwords and queries of URLs.
+std::vector<std::string> SecretsOf(const ApplianceConfig& config);
+
+// Returns the URL with kRemoved for its user and password, and for its query.
+std::string UrlWithoutSecrets(std::string_view url);
+
 }  // namespace rocescope

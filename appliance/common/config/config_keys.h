@@ -64,6 +64,19 @@ constexpr auto WordsOf(const Table& table) {
 inline constexpr auto kMetricWords = WordsOf<Metric>(kMetrics);
 inline constexpr auto kEntityWords = WordsOf<EntityKind>(kEntityKinds);
 
+// A secret, or the path of a file with one. Support bundles do not contain it.
+template <typename T>
+struct Secret {
+  T& value;
+};
+template <typename T>
+Secret(T&) -> Secret<T>;
+
+// A URL. Support bundles contain it without user, password and query.
+struct Url {
+  std::string& value;
+};
+
 // A listen address, or the word `none`.
 struct AddressOrNone {
   std::optional<ListenAddress>& value;
@@ -130,7 +143,7 @@ void VisitKeys(UdpConfig& config, Visitor& visitor) {
 template <typename Visitor>
 void VisitKeys(TlsConfig& config, Visitor& visitor) {
   visitor.Key("certificate", config.certificate, "PEM file with the appliance's own certificate.");
-  visitor.Key("key", config.key, "PEM file with the certificate's private key.");
+  visitor.Key("key", Secret{config.key}, "PEM file with the certificate's private key.");
   visitor.Key("client_ca", config.client_ca,
               "PEM file with the CA that signs client certificates.");
   visitor.Key(
@@ -146,7 +159,7 @@ void VisitKeys(TokenConfig& config, Visitor& visitor) {
       "name", config.name,
       "Name of the client, for example of a user or a program. Default: \"token 1\" for the "
       "first token.");
-  visitor.Key("sha256", config.sha256,
+  visitor.Key("sha256", Secret{config.sha256},
               "Required: SHA-256 digest of the token (64 hexadecimal digits).");
   visitor.Key("role", OneOf<TokenRole>{config.role, kTokenRoleWords},
               "Role of the client: viewer (reads everything), operator, or tenant (reads only data "
@@ -249,7 +262,7 @@ void VisitKeys(AgentsConfig& config, Visitor& visitor) {
 
 template <typename Visitor>
 void VisitKeys(ScrapeTarget& config, Visitor& visitor) {
-  visitor.Key("url", config.url,
+  visitor.Key("url", Url{config.url},
               "URL of the exporter, for example http://10.0.0.7:9400/metrics. Required.");
   visitor.Key(
       "node", config.node,

@@ -14,7 +14,10 @@
 namespace rocescope {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
+using testing::UnorderedElementsAre;
 
 std::string ErrorOf(std::string_view text) {
   const Result<ApplianceConfig> config = ParseConfig(text, "appliance.yaml");
@@ -184,6 +187,52 @@ TEST(Config, DumpRoundTrips) {
                  .names = {"appliance"},
                  .health_listen = kDefaultHttp};
   EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
+}
+
+// Every key that holds a secret or names a file with one.
+TEST(Config, DumpWithoutSecretsHasNone) {
+  const std::string digest(64, 'b');
+  const std::string file = "/nowhere/appliance.yaml";
+  for (const std::string& text :
+       {"http: {tokens: [" + digest + "]}\n",
+        std::string("http: {certificate: c.pem, key: secret-http.key, client_ca: ca.pem}\n"),
+        std::string("grpc: {certificate: c.pem, key: secret-grpc.key, client_ca: ca.pem}\n"),
+        std::string("scrape: {targets: [{url: \"http://secret-user:secret-word@sw1:9100/metrics"
+                    "?token=secret-query\"}]}\n")}) {
+    const auto config = ParseConfig(text, file);
+    ASSERT_TRUE(config) << config.error().message;
+    const std::string dump = DumpConfigWithoutSecrets(*config);
+    EXPECT_THAT(dump,
+                AllOf(Not(HasSubstr("secret-")), Not(HasSubstr(digest)), HasSubstr("(removed)")));
+    EXPECT_THAT(DumpConfig(*config), Not(HasSubstr("(removed)")));
+  }
+  const std::string other(64, 'c');
+  const auto several = ParseConfig("http: {tokens: [" + digest + ", " + other + "]}\n", file);
+  ASSERT_TRUE(several);
+  EXPECT_THAT(DumpConfigWithoutSecrets(*several),
+              AllOf(Not(HasSubstr(digest)), Not(HasSubstr(other)),
+                    ContainsRegex("sha256: \"\\(removed\\)\"[^*]*sha256: \"\\(removed\\)\"")));
+  EXPECT_EQ(DumpConfigWithoutSecrets(ApplianceConfig{}), DumpConfig(ApplianceConfig{}));
+}
+
+TEST(Config, SecretsAreCollected) {
+  const auto config = ParseConfig(
+      "http: {certificate: c.pem, key: http.key, client_ca: ca.pem}\n"
+      "grpc: {certificate: c.pem, key: grpc.key, client_ca: ca.pem}\n"
+      "scrape: {targets: [{url: \"http://me:pw@sw1:9100/metrics?token=x\"}]}\n",
+      "x.yaml");
+  ASSERT_TRUE(config);
+  EXPECT_THAT(SecretsOf(*config), UnorderedElementsAre("http.key", "grpc.key", "me:pw", "token=x"));
+}
+
+TEST(Config, UrlsLoseUserPasswordAndQuery) {
+  EXPECT_EQ(UrlWithoutSecrets("http://10.0.0.7:9400/metrics"), "http://10.0.0.7:9400/metrics");
+  EXPECT_EQ(UrlWithoutSecrets("http://me:a/b?c@sw1/metrics"), "http://(removed)@sw1/metrics");
+  EXPECT_EQ(UrlWithoutSecrets("https://sw1/federate?token=x&y=z"),
+            "https://sw1/federate?(removed)");
+  EXPECT_EQ(UrlWithoutSecrets("https://sw1?token=x"), "https://sw1?(removed)");
+  EXPECT_EQ(UrlWithoutSecrets("https://sw1/?mail=a@b"), "https://(removed)@b");
+  EXPECT_EQ(UrlWithoutSecrets(""), "");
 }
 
 TEST(Config, ARenamedKeyGetsItsPresentName) {

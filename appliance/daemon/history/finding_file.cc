@@ -124,6 +124,8 @@ void WriteState(SQLite::Database& database, const FindingReviewState& state) {
 
 }  // namespace
 
+const DatabaseKind& FindingKind() { return kFindingFileKind; }
+
 Result<std::unique_ptr<FindingFile>> FindingFile::Open(const std::string& path,
                                                        const Notify& notify) {
   FindingReviewState found;

@@ -16,6 +16,9 @@
 
 namespace rocescope {
 
+struct DatabaseKind;
+const DatabaseKind& FindingKind();
+
 // The fields are those of v1::Acknowledgement.
 struct Acknowledgement {
   std::string kind, place, direction;

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/daemon/history/database_copy.h"
 #include "appliance/daemon/history/file_lock.h"
 #include "base/utf8.h"
 
@@ -95,42 +96,6 @@ constexpr DatabaseKind kHistoryKind = {
     .migrations = kMigrations,
     .later_tables = kCreateTrustedTime};
 
-// Owner of a file according to its header (https://www.sqlite.org/fileformat.html, 1.3).
-enum class Mark {
-  kUnsaid,  // no file, an empty one, or the answer may be in its log
-  kOurs,
-  kOthers,
-  kNoDatabase,
-};
-
-// Must be called before SQLite opens the file, because closing a file releases the locks of the
-// process on it.
-Mark MarkOf(const std::string& path, int32_t ours) {
-  constexpr std::string_view kMagic("SQLite format 3", 16);  // with its terminating NUL
-  constexpr size_t kApplicationAt = 68;
-  constexpr size_t kHeader = 100;
-  std::error_code error;
-  // OwnFile has refused other types already; opening a pipe would block.
-  if (!std::filesystem::is_regular_file(path, error)) return Mark::kUnsaid;
-  std::ifstream file(path, std::ios::binary);
-  std::array<char, kHeader> header{};
-  file.read(header.data(), header.size());
-  const auto size = static_cast<size_t>(file.gcount());
-  if (size == 0) return Mark::kUnsaid;
-  if (size < kHeader || !std::string_view(header.data(), size).starts_with(kMagic)) {
-    return Mark::kNoDatabase;
-  }
-  uint32_t application = 0;  // big-endian
-  for (size_t i = 0; i < 4; ++i) {
-    application = application << 8 | static_cast<uint8_t>(header[kApplicationAt + i]);
-  }
-  if (application == 0) return Mark::kUnsaid;
-  return application == static_cast<uint32_t>(ours) ? Mark::kOurs : Mark::kOthers;
-}
-
-// What the file contains.
-enum class Content { kNothing, kOurs, kForeign, kNoTables, kNewer, kIncomplete, kAltered };
-
 // A table, index, view or trigger.
 struct SchemaObject {
   std::string name;
@@ -193,29 +158,33 @@ void Probe(SQLite::Database& database, const DatabaseKind& kind) {
   RemoveLimit(database);
 }
 
-Content ContentOf(SQLite::Database& database, const DatabaseKind& kind, int& schema,
-                  std::string& altered) {
-  const int tables = database.execAndGet("SELECT count(*) FROM sqlite_schema");
-  const int application = database.execAndGet("PRAGMA application_id");
-  if (tables == 0 && application == 0) {
-    // In a file without any table so far, as after a disk error in the first transaction, the
-    // schema has the version 0.
-    const int version = database.execAndGet("PRAGMA schema_version");
-    return version == 0 || kind.is_header_first ? Content::kNothing : Content::kNoTables;
+// A file that is ours is changed to the current schema.
+FoundContent ContentOf(SQLite::Database& database, const DatabaseKind& kind,
+                       const std::string& path, const Notify& notify) {
+  FoundContent found = ExamineContent(database, kind);
+  if (found.content != Content::kOurs) return found;
+  if (found.schema >= 1 && found.schema < kind.schema) {
+    CopyBeforeMigration(database, kind, path, found.schema, notify);
   }
-  if (application != kind.application) return Content::kForeign;
-  schema = database.execAndGet("PRAGMA user_version");
-  if (schema > kind.schema) return Content::kNewer;
-  const int has_table = database.execAndGet(
-      fmt::format("SELECT count(*) FROM sqlite_schema WHERE name = '{}'", kind.main_table));
-  if (has_table == 0) return Content::kIncomplete;
-  if (auto object = AlteredObject(database, kind)) {
-    altered = *std::move(object);
-    return Content::kAltered;
-  }
-  Migrate(database, kind, schema);
+  Migrate(database, kind, found.schema);
   Probe(database, kind);
-  return Content::kOurs;
+  return found;
+}
+
+// With `keeps`, closing the connection leaves a log that another process did not write to the file.
+// A file that is refused must stay as it is.
+void KeepLog(SQLite::Database& database, bool keeps) {
+  sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps ? 1 : 0, nullptr);
+}
+
+bool HasLog(const std::string& path) {
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(path + "-wal", error);
+  return !error && bytes > 0;
+}
+
+bool IsRefused(Content content) {
+  return content != Content::kNothing && content != Content::kOurs;
 }
 
 // SQLite creates its side files with the permissions of the file.
@@ -256,12 +225,59 @@ void Prepare(SQLite::Database& database, const DatabaseKind& kind, bool is_new) 
                   kind.tables, MigrationOf(kind, 1), kind.application));
 }
 
+}  // namespace
+
+const DatabaseKind& HistoryKind() { return kHistoryKind; }
+
+Mark MarkOf(const std::string& path, int32_t ours) {
+  constexpr std::string_view kMagic("SQLite format 3", 16);  // with its terminating NUL
+  constexpr size_t kApplicationAt = 68;
+  constexpr size_t kHeader = 100;
+  std::error_code error;
+  // OwnFile has refused other types already; opening a pipe would block.
+  if (!std::filesystem::is_regular_file(path, error)) return Mark::kUnsaid;
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kHeader> header{};
+  file.read(header.data(), header.size());
+  const auto size = static_cast<size_t>(file.gcount());
+  if (size == 0) return Mark::kUnsaid;
+  if (size < kHeader || !std::string_view(header.data(), size).starts_with(kMagic)) {
+    return Mark::kNoDatabase;
+  }
+  uint32_t application = 0;  // big-endian
+  for (size_t i = 0; i < 4; ++i) {
+    application = application << 8 | static_cast<uint8_t>(header[kApplicationAt + i]);
+  }
+  if (application == 0) return Mark::kUnsaid;
+  return application == static_cast<uint32_t>(ours) ? Mark::kOurs : Mark::kOthers;
+}
+
+FoundContent ExamineContent(SQLite::Database& database, const DatabaseKind& kind) {
+  const int tables = database.execAndGet("SELECT count(*) FROM sqlite_schema");
+  const int application = database.execAndGet("PRAGMA application_id");
+  if (tables == 0 && application == 0) {
+    // In a file without any table so far, as after a disk error in the first transaction, the
+    // schema has the version 0.
+    const int version = database.execAndGet("PRAGMA schema_version");
+    return {.content =
+                version == 0 || kind.is_header_first ? Content::kNothing : Content::kNoTables};
+  }
+  if (application != kind.application) return {.content = Content::kForeign};
+  const int schema = database.execAndGet("PRAGMA user_version");
+  if (schema > kind.schema) return {.content = Content::kNewer, .schema = schema};
+  const int has_table = database.execAndGet(
+      fmt::format("SELECT count(*) FROM sqlite_schema WHERE name = '{}'", kind.main_table));
+  if (has_table == 0) return {.content = Content::kIncomplete, .schema = schema};
+  if (auto object = AlteredObject(database, kind)) {
+    return {.content = Content::kAltered, .schema = schema, .altered = *std::move(object)};
+  }
+  return {.content = Content::kOurs, .schema = schema};
+}
+
 std::string UtcStamp(Timestamp t) {
   const std::time_t seconds = static_cast<std::time_t>(ToNanoseconds(t) / 1'000'000'000);
   return fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(seconds));
 }
-
-}  // namespace
 
 Result<std::string> MoveAside(const std::string& path, Timestamp now) {
   namespace fs = std::filesystem;
@@ -314,16 +330,17 @@ Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::st
     CreatePrivateFile(path);
     auto database = OpenDatabase(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     if (!database) return failed(database.error());
-    int schema = 0;
-    std::string altered;
+    KeepLog(*database, HasLog(path));
+    FoundContent found;
     auto content = Caught(*database, [&] {
-      const Content found = ContentOf(*database, kind, schema, altered);
-      if (found == Content::kNothing || found == Content::kOurs) {
+      found = ContentOf(*database, kind, path, notify);
+      if (!IsRefused(found.content)) {
         MakePrivate(path, opening, notify);
-        Prepare(*database, kind, found == Content::kNothing);
+        Prepare(*database, kind, found.content == Content::kNothing);
       }
-      return found;
+      return found.content;
     });
+    if (!content || !IsRefused(*content)) KeepLog(*database, false);
     if (content == Content::kOurs && opening == Opening::kFirst && kind.longest_check.count() > 0) {
       const auto checked = QuickCheck(*database, kind.longest_check);
       if (!checked && checked.error().fault == DatabaseFault::kDamaged) {
@@ -345,14 +362,15 @@ Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::st
           fmt::format("{}: \"{}\" in the schema was not created by rocescope, or was changed; the "
                       "file was not changed; drop it, restore the file, or use another one "
                       "(key `{}`)",
-                      path, ReplaceInvalidUtf8(altered), kind.key));
+                      path, ReplaceInvalidUtf8(found.altered), kind.key));
     }
     if (content == Content::kNewer) {
       return MakeError(
           ErrorCode::kUnimplemented,
-          fmt::format("{}: schema {} of a newer rocescope (this one supports up to {}): "
-                      "update rocescope, or use another file (key `{}`)",
-                      path, schema, kind.schema, kind.key));
+          fmt::format("{}: schema {} of a newer rocescope (this one supports up to {}); the file "
+                      "was not changed; update rocescope, restore a backup with `rocescope history "
+                      "restore`, or use another file (key `{}`)",
+                      path, found.schema, kind.schema, kind.key));
     }
     if (content) return *std::move(database);
     const DatabaseFault fault = content.error().fault;

@@ -137,6 +137,8 @@ using Jobs = std::vector<Allocation>;
 
 }  // namespace
 
+const DatabaseKind& JobKind() { return kJobFileKind; }
+
 Result<std::unique_ptr<JobFile>> JobFile::Open(const std::string& path, const Notify& notify,
                                                std::chrono::milliseconds longest_end) {
   Jobs found;

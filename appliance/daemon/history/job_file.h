@@ -16,6 +16,9 @@
 
 namespace rocescope {
 
+struct DatabaseKind;
+const DatabaseKind& JobKind();
+
 class JobFile {
  public:
   // Opens and reads the file, as StateFile does.
