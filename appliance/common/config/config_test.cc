@@ -15,6 +15,7 @@ namespace rocescope {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 using testing::UnorderedElementsAre;
