@@ -475,9 +475,6 @@ std::string TextOf(const std::vector<T>& values) {
 std::string Hidden(const std::string& secret) {
   return secret.empty() ? secret : std::string(kRemoved);
 }
-std::vector<std::string> Hidden(const std::vector<std::string>& secrets) {
-  return std::vector<std::string>(secrets.size(), std::string(kRemoved));
-}
 
 enum class Secrets : uint8_t { kShown, kHidden };
 
@@ -616,9 +613,6 @@ class SecretCollector {
  private:
   void Add(const std::string& secret) {
     if (!secret.empty()) secrets_.push_back(secret);
-  }
-  void Add(const std::vector<std::string>& secrets) {
-    for (const std::string& secret : secrets) Add(secret);
   }
 
   std::vector<std::string> secrets_;
