@@ -102,7 +102,8 @@ TEST_F(PathCalls, EndpointsOfAJobAreRanks) {
   Connection connection;
   connection.endpoints[0] = {.address = flow.source, .qpn = Qpn{6}};
   connection.endpoints[1] = {.address = flow.destination, .qpn = flow.destination_qpn};
-  snapshot.connections = std::make_shared<const ConnectionList>(ConnectionList{connection});
+  snapshot.connections =
+      std::make_shared<const ConnectionList>(std::vector<Connection>{connection});
   Attribution attribution;
   for (const char* id : {"nccl-1", "nccl-2"}) attribution.jobs.emplace_back().job.id = id;
   attribution.endpoints.push_back({RankClaim{.job = 1, .rank = 3}, RankClaim{.job = 1, .rank = 5}});
