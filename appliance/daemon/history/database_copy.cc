@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/history/database_copy.h"
 
+#include <SQLiteCpp/Backup.h>
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
