@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/history/database_copy.h"
 
-#include <SQLiteCpp/Backup.h>
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <SQLiteCpp/Backup.h>
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
