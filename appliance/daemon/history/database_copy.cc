@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <SQLiteCpp/Backup.h>
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
