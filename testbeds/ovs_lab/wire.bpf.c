@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A cable of the lab. Each end of a cable is an interface in the namespace of the wires. This
 // classifier runs when a frame arrives there from a switch or host. It sets a CE mark, corrupts or
-// drops the frame according to the settings of the end, and redirects it to the other end. Sender and
-// receiver have separate counters, so a frame that is dropped here was sent but not received.
+// drops the frame according to the settings of the end, and redirects it to the other end. Sender
+// and receiver have separate counters, so a frame that is dropped here was sent but not received.
 //
 // wires.py contains the same layouts of the maps.
 #include <linux/bpf.h>
@@ -14,7 +14,8 @@
 
 #define ENDS 65536              // one for each interface index
 #define FLOWS 65536
-#define VISIBLE_FRAMES 10       // a fault is visible from its tenth affected frame on (sim/fault/README.md)
+// A fault is visible from its tenth affected frame on (sim/fault/README.md).
+#define VISIBLE_FRAMES 10
 #define ETHERTYPE_IPV4 0x0800
 #define PROTOCOL_UDP 17
 #define ROCE_PORT 4791
