@@ -258,10 +258,13 @@ class LinksDown(Rerouted):
                     conditions["down"].append(link.name)
         self.reroute_soon()
 
-    def begin(self):
+    def refuse_down(self):
         if set(self.state.conditions()["down"]) & {link.name for link in self.links}:
             raise Problem(f"{', '.join(link.name for link in self.links)}: another fault holds this link down; end it "
                           "first (`testbeds/lab heal`)")
+
+    def begin(self):
+        self.refuse_down()
         self.set_links(up=False)
 
     def end(self):
@@ -310,6 +313,7 @@ class NicDown(LinksDown):
                 conditions["silent"].remove(self.host.name)
 
     def begin(self):
+        self.refuse_down()  # before the endpoint is killed
         stop_endpoint(self.state, self.host)
         super().begin()
         self.set_silent(True)

@@ -10,6 +10,7 @@ import slurm
 import slurm_jobs
 import truth
 from problem import Problem, say
+from state import write_atomically
 from system import find_program
 
 PROGRAM = "rocescope-lab-endpoint"
@@ -88,7 +89,7 @@ def read(state):
 
 
 def write(state, plan):
-    (state.files / "plan.yaml").write_text(json.dumps(plan, indent=1) + "\n")
+    write_atomically(state.files / "plan.yaml", json.dumps(plan, indent=1) + "\n")
 
 
 def find_endpoint(given):
