@@ -259,9 +259,9 @@ class LinksDown(Rerouted):
         self.reroute_soon()
 
     def refuse_down(self):
-        if set(self.state.conditions()["down"]) & {link.name for link in self.links}:
-            raise Problem(f"{', '.join(link.name for link in self.links)}: another fault holds this link down; end it "
-                          "first (`testbeds/lab heal`)")
+        if down := set(self.state.conditions()["down"]) & {link.name for link in self.links}:
+            raise Problem(f"{', '.join(sorted(down))}: down because of another fault; end that fault first "
+                          "(`testbeds/lab heal`)")
 
     def begin(self):
         self.refuse_down()
