@@ -121,7 +121,8 @@ def checksum(data):
 
 
 def icrc(packet):
-    """Returns the iCRC of an IPv4 packet without it. Fields that switches change count as ones (IBTA vol. 1, annex A17)."""
+    """Returns the iCRC of an IPv4 packet that ends before it. Fields that switches change count as ones (IBTA vol. 1,
+    annex A17)."""
     masked = bytearray(packet)
     size = (packet[0] & 15) * 4
     for position in (1, 8, 10, 11, size + 6, size + 7, size + UDP_SIZE + 4):

@@ -49,8 +49,8 @@ def client(state, *words):
 def run_command(state, words):
     """Runs a command of the user on the controller. Returns its exit code."""
     if not state.require_complete().get("slurm"):
-        raise Problem(f"the lab \"{state.name}\" has no Slurm; remove it with `testbeds/lab down{state.option()}`, then "
-                      f"build it with `testbeds/lab up --slurm{state.option()}`")
+        raise Problem(f"the lab \"{state.name}\" has no Slurm; remove it with `testbeds/lab down{state.option()}`, "
+                      f"then build it with `testbeds/lab up --slurm{state.option()}`")
     return subprocess.run(in_namespace(state.namespace(management.NAMESPACE), words),
                           env=state.environment(environment(state))).returncode
 
