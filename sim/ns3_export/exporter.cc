@@ -52,7 +52,8 @@ topology::Tier TierOf(Tier tier) {
 class Exporter::Run final : public PortListener {
  public:
   explicit Run(Options options) : options_(std::move(options)) {
-    if (options_.directory.empty()) throw std::runtime_error("Options::directory is empty");
+    if (options_.directory.empty())
+      throw std::runtime_error("Options::directory is empty; set the run directory to write");
     if (!options_.poll_period.IsStrictlyPositive()) {
       throw std::runtime_error("Options::poll_period must be positive");
     }
@@ -60,7 +61,8 @@ class Exporter::Run final : public PortListener {
   ~Run() override { Detach(); }
 
   void Add(Ptr<ns3::Node> node, const std::string& name, topology::Tier tier) {
-    if (!ports_.empty()) throw std::runtime_error(fmt::format("{} was added after Attach", name));
+    if (!ports_.empty())
+      throw std::runtime_error(fmt::format("{}: add all nodes before Attach", name));
     nodes_.push_back({.node = std::move(node), .name = name, .tier = tier});
   }
   void AddConnection(Connection connection) { connections_.push_back(std::move(connection)); }
@@ -129,7 +131,7 @@ void Exporter::Run::Prepare() {
 }
 
 void Exporter::Run::Attach() {
-  if (fabric_) throw std::runtime_error("Attach was called before");
+  if (fabric_) throw std::runtime_error("Attach was called twice; call it once");
   Fabric fabric = OrThrow(FabricOf(nodes_, options_));
   fabric_ = std::move(fabric.fabric);
   Prepare();
@@ -225,8 +227,7 @@ void Exporter::Run::Detach() {
 }
 
 Counts Exporter::Run::Finish() {
-  if (ports_.empty())
-    throw std::runtime_error("Finish needs a call of Attach, and can be called once");
+  if (ports_.empty()) throw std::runtime_error("Finish must be called once, after Attach");
   Poll();
   if (options_.counter_period.IsStrictlyPositive()) recorder_->ReadCounters(ports_, up_);
   const ns3::Time end = Simulator::Now();

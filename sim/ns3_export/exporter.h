@@ -31,7 +31,7 @@ enum class Mirror : uint8_t { kNone, kLeaves, kAllSwitches };
 struct Options {
   std::string directory;         // created if it does not exist; an earlier run in it is removed
   std::string scenario = "ns3";  // name of the run
-  uint64_t seed = 1;             // of the sampling, and as recorded in run.json
+  uint64_t seed = 1;             // for sFlow sampling; also recorded in run.json
   // Wall-clock time of simulated time 0, in nanoseconds since the Unix epoch.
   int64_t epoch_ns = 1'750'000'000'000'000'000;
 
@@ -77,8 +77,8 @@ class Exporter {
   void AddSwitch(ns3::Ptr<ns3::Node> node, const std::string& name, Tier tier);
   void AddHost(ns3::Ptr<ns3::Node> node, const std::string& name);
 
-  // States a RoCE connection for the ground truth, because its pair of queue pairs cannot be
-  // derived from packets. `first` sends data. All connections with the same `job` belong to one
+  // Adds a RoCE connection to the ground truth, because its pair of queue pairs cannot be derived
+  // from packets. `first` sends data. All connections with the same `job` belong to one
   // job, whose ranks are the hosts; empty: background traffic.
   void AddConnection(const QueuePair& first, const QueuePair& second, const std::string& job = {});
 
@@ -88,7 +88,8 @@ class Exporter {
   // assigned.
   void Attach();
 
-  // Writes the rest of all files and disconnects from the trace sources. The run ends now.
+  // Completes all files and disconnects from the trace sources. The run ends at the current
+  // simulated time.
   Counts Finish();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes of ns-3 packets as Ethernet frames.
+// Converts ns-3 packets to the bytes of Ethernet frames.
 #pragma once
 
 #include <ns3/packet.h>
@@ -14,7 +14,7 @@
 
 namespace rocescope::ns3_export {
 
-// What the packets in the trace sources of a device contain in addition to the IP packet.
+// Link-layer headers of the packets that the trace sources of a device report.
 struct LinkLayer {
   // PointToPointNetDevice: the two-byte PPP protocol instead of an Ethernet header. Otherwise an
   // Ethernet header and the FCS, as CsmaNetDevice has them.
@@ -24,7 +24,7 @@ struct LinkLayer {
   uint64_t peer_mac = 0;
 };
 
-// Length of the Ethernet frame without FCS.
+// Returns the length of the Ethernet frame without FCS.
 uint32_t FrameLength(const ns3::Packet& packet, const LinkLayer& link);
 
 // Writes as much of the Ethernet frame as `room` holds and returns the number of bytes. `sent`: the

@@ -48,8 +48,9 @@ Result<uint64_t> RateOf(NetDevice& device, const std::string& name) {
   ns3::DataRateValue rate;
   if (!device.GetAttributeFailSafe("DataRate", rate) &&
       !device.GetChannel()->GetAttributeFailSafe("DataRate", rate)) {
-    return MakeError(ErrorCode::kUnimplemented,
-                     fmt::format("{}: neither the device nor its channel has a DataRate", name));
+    return MakeError(
+        ErrorCode::kUnimplemented,
+        fmt::format("{}: neither the device nor its channel has the attribute DataRate", name));
   }
   return rate.Get().GetBitRate();
 }

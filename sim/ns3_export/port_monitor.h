@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Follows the trace sources of one device and of its queue disc, counts, and reports each frame.
+// Counts the frames that the trace sources of a device and of its queue disc report, and passes
+// them to a listener.
 #pragma once
 
 #include <ns3/net-device.h>
@@ -25,7 +26,7 @@ class PortListener {
   virtual ~PortListener() = default;
   virtual void Sends(PortMonitor& port, const ns3::Packet& packet) = 0;
   virtual void Receives(PortMonitor& port, const ns3::Packet& packet) = 0;
-  // `uid`: of the packet.
+  // `uid`: unique ID of the packet in ns-3.
   virtual void Loses(PortMonitor& port, uint64_t uid, Loss cause) = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes what ports report: mirror.pcap, sflow.pcap and counters.jsonl.
+// Writes the telemetry of the ports: mirror.pcap, sflow.pcap and counters.jsonl.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@
 
 namespace rocescope::ns3_export {
 
-// Simulated time as the writers of the simulator have it.
+// Returns the simulated time in the unit of sim/emit.
 sim::SimTime Now();
 
-// Both ends of the link are up; indexed by PortIndex.
+// Whether both ends of the link of a port are up; indexed by PortIndex.
 using LinkStates = std::vector<bool>;
 
 class Recorder {
@@ -47,7 +47,7 @@ class Recorder {
     std::unique_ptr<sim::PcapFile> file;
     std::unique_ptr<sim::CollectorPort> port;
   };
-  // A packet that was chosen at its ingress port and did not leave the switch yet.
+  // A packet that was sampled at its ingress port and has not left the switch yet.
   struct Chosen {
     sim::SflowExporter::PacketSample sample;
     std::vector<uint8_t> header;

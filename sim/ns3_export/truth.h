@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collects the ground truth: paths of connections, links that went down, congested queues, and the
-// fate of RoCE packets.
+// numbers of RoCE packets that were sent, delivered and lost.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class Truth {
 
   // The link of the port went down or came up.
   void LinkChanged(topology::LinkIndex link, bool up, int64_t now);
-  // States the depth of a switch port's queue.
+  // Records the current depth of a switch port's queue.
   void Queue(const PortMonitor& port, int64_t now);
 
   uint64_t link_events() const { return outages_.size(); }
@@ -84,7 +84,7 @@ class Truth {
   std::vector<Outage> outages_;
   std::vector<CongestedQueue> queues_;
   std::map<topology::PortIndex, size_t> open_queues_;
-  bool has_unknown_queues_ = false;  // a switch port has no known threshold
+  bool has_unknown_queues_ = false;  // the threshold of a switch port is unknown
   uint64_t sent_ = 0;
   uint64_t delivered_ = 0;
   std::array<uint64_t, 6> lost_{};  // indexed by Loss

@@ -2,11 +2,13 @@
 """`rocescope run` in the namespace of the collector, and its dashboard on the loopback address of this
 machine."""
 
+import http.client
 import json
 import os
 import pathlib
 import re
 import signal
+import socket
 import sys
 import time
 import urllib.request
@@ -50,8 +52,7 @@ def start(state, rocescope, window):
     end = time.monotonic() + START_SECONDS
     while not re.search(r"dashboard at ", log(state)):
         if process.poll() is not None or time.monotonic() > end:
-            raise Problem(f"rocescope run did not start; the end of {state.files}/appliance.log: "
-                          f"{log(state)[-600:].strip()}")
+            raise Problem(f"rocescope run did not start; {state.log_end('appliance')}")
         time.sleep(0.05)
     return process.pid
 
@@ -61,7 +62,7 @@ def log(state):
 
 
 def read_host_files(state):
-    """Makes the appliance read NCCL logs and queue pairs again."""
+    """Makes the appliance read the NCCL logs and the lists of queue pairs again."""
     for pid, command in state.processes().items():
         if command == "rocescope":
             os.kill(pid, signal.SIGHUP)
@@ -72,26 +73,51 @@ def start_exporter(state):
                              telemetry.UNDERLAY_ADDRESS, telemetry.EXPORTER_PORT], "fabric", prompt=True)
 
 
-def start_forwarder(state, http, grpc):
+def check_ports(http_port, grpc_port):
+    """Raises a Problem if the forwarder cannot use these ports of 127.0.0.1."""
+    if http_port == grpc_port:
+        raise Problem(f"--http and --grpc are the same port {http_port}; choose two ports")
+    for option, number in (("--http", http_port), ("--grpc", grpc_port)):
+        with socket.socket() as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                one.bind(("127.0.0.1", number))
+                one.listen()
+            except OSError as error:
+                raise Problem(f"port {number} of 127.0.0.1 cannot be used: {error.strerror}; choose another port with "
+                              f"{option}") from None
+
+
+def start_forwarder(state, http_port, grpc_port):
     process = state.start("forwarder", [sys.executable, "-B", source("forwarder.py"),
                                         state.namespace(telemetry.NAMESPACE),
-                                        f"{http}:{HTTP_PORT}", f"{grpc}:{GRPC_PORT}"])
+                                        f"{http_port}:{HTTP_PORT}", f"{grpc_port}:{GRPC_PORT}"])
     end = time.monotonic() + START_SECONDS
     while True:
         try:
-            return get(http, "/api/v1/health")
+            return get(http_port, "/api/v1/health")
         except (OSError, ValueError) as error:
             if process.poll() is not None:
-                raise Problem(f"the ports {http} and {grpc} of 127.0.0.1 cannot be used; choose others with "
-                              f"--http and --grpc; see {state.files}/forwarder.log") from None
+                raise Problem(f"the ports {http_port} and {grpc_port} of 127.0.0.1 cannot be used; choose others with "
+                              f"--http and --grpc; {state.log_end('forwarder')}") from None
             if time.monotonic() > end:
-                raise Problem(f"the appliance does not answer on 127.0.0.1:{http}: {error}") from None
+                raise Problem(f"the appliance does not answer on 127.0.0.1:{http_port}: {error}; "
+                              f"{state.log_end('appliance')}") from None
         time.sleep(0.05)
 
 
 def get(port, path, timeout=20):
     with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=timeout) as answer:
         return json.load(answer)
+
+
+def ask(state, lab, path):
+    """`get` for a command: raises a Problem if there is no answer."""
+    try:
+        return get(lab["http"], path)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise Problem(f"the appliance does not answer on 127.0.0.1:{lab['http']}: {error}; see "
+                      f"{state.files}/appliance.log") from None
 
 
 def source(name):

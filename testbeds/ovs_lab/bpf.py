@@ -23,7 +23,8 @@ def _bpf(command, attributes):
     buffer = ctypes.create_string_buffer(bytes(attributes), len(attributes))
     number = SYSTEM_CALL.get(platform.machine())
     if number is None:
-        raise Problem(f"the lab does not know the bpf system call of {platform.machine()}")
+        raise Problem(f"the lab does not support the architecture {platform.machine()}; it supports "
+                      f"{' and '.join(SYSTEM_CALL)}")
     result = _libc.syscall(number, command, buffer, len(attributes))
     if result < 0:
         error = ctypes.get_errno()
@@ -104,11 +105,11 @@ def maps_of_program(number, values):
             size = int.from_bytes(described[12:16], "little")
             if size != ctypes.sizeof(value):
                 raise Problem(f"the BPF map {name} has values of {size} bytes instead of "
-                              f"{ctypes.sizeof(value)}: another version of wire.bpf.c is loaded")
+                              f"{ctypes.sizeof(value)}: another version of wire.bpf.c is loaded; build the lab again")
             maps[name] = Map(fd, key, value)
         yield maps
     except OSError as error:
-        raise Problem(f"the BPF maps of the wires cannot be used: {error.strerror}") from None
+        raise Problem(f"the BPF maps of the cables cannot be used: {error}") from None
     finally:
         for fd in opened:
             os.close(fd)

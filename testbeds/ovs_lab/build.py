@@ -37,22 +37,25 @@ class Options:
 
 
 def up(state, options):
-    """Removes what it has built if it fails."""
+    """If it fails, it removes what it has built."""
     check_machine(slurm.PROGRAMS if options.slurm else None)
     state.refuse_existing()
-    traffic.check_jobs(options.jobs, options.slurm)
+    appliance.check_ports(options.http, options.grpc)
     rocescope = find_program(options.rocescope, "rocescope", "appliance")
     if rocescope is None:
-        raise Problem("the program rocescope was not found; build it (testbeds/demo does), or name it with "
-                      "--rocescope")
+        raise Problem("the program rocescope was not found; build it (ninja -C build/release rocescope), or name it "
+                      "with --rocescope")
     endpoint = None if options.no_traffic else traffic.find_endpoint(options.endpoint)
     fabric = fabrics.generate(rocescope, options.leaves, options.spines, options.hosts, options.speed)
+    traffic.check_jobs(options.jobs, options.slurm, fabric.hosts)
     state.create()
     try:
         build(state, fabric, options, rocescope, endpoint)
-    except BaseException:
-        say("the lab could not be built and is removed again")
+    except BaseException as error:
+        say("the lab could not be built; removing what exists of it")
         state.remove()
+        if isinstance(error, OSError):
+            raise Problem(f"cannot build the lab in {state.path}: {error}") from None
         raise
 
 
@@ -86,10 +89,12 @@ def build(state, fabric, options, rocescope, endpoint):
     say(f'lab "{state.name}" is up after {time.monotonic() - begin:.1f} s')
 
 
-def start_traffic(state, fabric, endpoint):
-    traffic.start(state, fabric, endpoint)
-    if not traffic.wait_for_logs(state, fabric):
-        say(f"the jobs have written no NCCL logs to {state.files}/nccl, so that the appliance does not know their "
-            "ranks")
+def start_traffic(state, fabric, endpoint, refuses_ended=True):
+    """`refuses_ended`: an endpoint that ends at once, for example because of an invalid job, is a Problem."""
+    processes = traffic.start(state, fabric, endpoint)
+    if not traffic.wait_for_logs(state, fabric, processes if refuses_ended else {}):
+        logs = f"{slurm.folder(state)}/job-NUMBER.log" if slurm.is_used(state) else f"{state.files}/endpoint-HOST.log"
+        say(f"not all jobs have written NCCL logs to {state.files}/nccl, so that the appliance does not know all "
+            f"ranks; see {logs}")
     appliance.read_host_files(state)
     ovs.Switches(state).enlarge_buffers()

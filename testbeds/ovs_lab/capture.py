@@ -4,9 +4,11 @@
 import json
 import pathlib
 import shutil
+import subprocess
 import sys
 import time
 
+import fault_kinds
 import faults
 import slurm
 import telemetry
@@ -22,49 +24,87 @@ SECOND = 10**9
 STEP_SECONDS = 1.0
 START_SECONDS = 10
 END_SECONDS = 20
-PARTS = ("run.json", "topology.yaml", "mirror.pcap", "sflow.pcap", "counters.jsonl", "slurm.json", "truth.json")
+PARTS = ("run.json", "topology.yaml", "mirror.pcap", "sflow.pcap", "counters.jsonl", "nccl", "rdma", "slurm.json",
+         "truth.json")
 
 
 def capture(state, folder, seconds, planned):
-    """`planned`: faults to inject, as (onset, duration, kind, place, value)."""
-    lab = state.require()
+    """`planned`: faults to inject, as (onset, duration, kind, place, value). If it fails, it removes what it has
+    written."""
+    lab = state.require_complete()
     fabric = Fabric(lab["fabric"])
+    for _, _, kind, place, value in planned:
+        fault_kinds.make(state, fabric, kind, place, value)  # checks the place and the value
     folder = prepare(folder)
-    url = f"http://{telemetry.UNDERLAY_ADDRESS}:{telemetry.EXPORTER_PORT}/metrics"
-    process = state.start("recorder", [sys.executable, "-B", pathlib.Path(__file__).with_name("recorder.py"),
-                                       folder, url], telemetry.NAMESPACE)
-    wait_for_captures(state, process, folder)
-    start_ns = time.time_ns()
     try:
-        recorder = record(state, fabric, process, seconds, sorted(planned))
-    finally:
-        end_ns = time.time_ns()
-        faults.heal(state)
-        process.terminate()
-        process.wait(END_SECONDS)
-    write(state, lab, fabric, folder, recorder, start_ns, end_ns)
+        start_ns, end_ns, recorder = record_run(state, fabric, folder, seconds, planned)
+        write(state, lab, fabric, folder, recorder, start_ns, end_ns)
+    except BaseException as error:
+        say(f"the capture has failed; removing its files in {folder}")
+        remove_parts(folder)
+        if isinstance(error, OSError):
+            raise Problem(f"{folder}: the capture cannot be written: {error}") from None
+        raise
     say(f"{folder}: {seconds:g} s; analyse it with `rocescope replay {folder}`, and score it with "
         f"`testbeds/lab score {folder}`")
 
 
+def record_run(state, fabric, folder, seconds, planned):
+    """Returns the times of start and end, and the PathRecorder."""
+    url = f"http://{telemetry.UNDERLAY_ADDRESS}:{telemetry.EXPORTER_PORT}/metrics"
+    process = state.start("recorder", [sys.executable, "-B", pathlib.Path(__file__).with_name("recorder.py"),
+                                       folder, url], telemetry.NAMESPACE)
+    try:
+        wait_for_captures(state, process, folder)
+        start_ns = time.time_ns()
+        try:
+            recorder = record(state, fabric, process, seconds, sorted(planned, key=lambda one: one[0]))
+        finally:
+            end_ns = time.time_ns()
+            faults.heal(state)
+    finally:
+        code = stop_recorder(process)
+    if code != 0:
+        raise Problem(f"the recorder failed with exit code {code}; {state.log_end('recorder')}")
+    return start_ns, end_ns, recorder
+
+
+def stop_recorder(process):
+    process.terminate()
+    try:
+        return process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
 def prepare(folder):
+    require_program("tcpdump", "tcpdump")
     folder = pathlib.Path(folder).resolve()
     for part in PARTS:
         if (folder / part).exists():
-            raise Problem(f"{folder / part} exists; remove it, or choose another directory")
+            raise Problem(f"{folder / part} exists already; remove it, or choose another directory with -d")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Problem(f"{folder}: {error.strerror}") from None
-    require_program("tcpdump", "tcpdump")
+        raise Problem(f"-d {folder}: cannot create the directory: {error.strerror}") from None
     return folder
+
+
+def remove_parts(folder):
+    """Removes what a capture has written. Other files remain."""
+    for part in PARTS:
+        if (folder / part).is_dir():
+            shutil.rmtree(folder / part, ignore_errors=True)
+        else:
+            (folder / part).unlink(missing_ok=True)
 
 
 def wait_for_captures(state, process, folder):
     end = time.monotonic() + START_SECONDS
     while not all((folder / name).exists() for name in ("mirror.pcap", "sflow.pcap")):
         if process.poll() is not None or time.monotonic() > end:
-            raise Problem(f"the capture did not start; see {state.files}/recorder.log")
+            raise Problem(f"the recorder did not start; {state.log_end('recorder')}")
         time.sleep(0.05)
 
 
@@ -82,7 +122,7 @@ def record(state, fabric, process, seconds, planned):
             if time.monotonic() >= begin + seconds:
                 return recorder
             if process.poll() is not None:
-                raise Problem(f"the capture ended early; see {state.files}/recorder.log")
+                raise Problem(f"the recorder has ended early; {state.log_end('recorder')}")
             while planned and time.monotonic() >= begin + planned[0][0]:
                 _, duration, kind, place, value = planned.pop(0)
                 faults.inject(state, kind, place, value, duration)

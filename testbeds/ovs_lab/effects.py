@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kinds of faults do to the lab. An effect has
+"""The effects of the kinds of faults. An effect has
 
-    begin()     starts it; raises a Problem if it cannot have an effect
+    begin()     starts it; raises a Problem if it cannot be started
     tick(now)   is called repeatedly until it ends
     end()       restores the healthy state
-    affected()  the number of frames that it affected so far, or None if that is not its measure
+    affected()  the number of frames that it affected so far, or None if it is not measured in frames
     truth       fields of TruthFault or TruthBenign (truth.proto)
 """
 
@@ -69,7 +69,7 @@ class OnWires(Effect):
         self.last = self.read()
         for port in self.ports:
             normal = wires.healthy(self.fabric, port)
-            wires.change(self.state, port, counts_anew=False,
+            wires.change(self.state, port, resets_affected=False,
                          **{name: getattr(normal, name) for name in self.settings})
 
     def read(self):
@@ -101,7 +101,8 @@ class LimitedRate(OnWires):
     def begin(self):
         Switches(self.state).enlarge_buffers()
         for name in self.interfaces():
-            if "tbf" in run("tc", "qdisc", "show", "dev", name, "root", namespace=self.state.namespace(wires.NAMESPACE)):
+            shown = run("tc", "qdisc", "show", "dev", name, "root", namespace=self.state.namespace(wires.NAMESPACE))
+            if "tbf" in shown:
                 raise Problem(f"{self.ports[0].full_name} already has a limited rate; end that fault first "
                               "(`testbeds/lab heal`)")
         for name in self.interfaces():
@@ -153,7 +154,7 @@ class SlowNic(LimitedRate):
         return json.loads(shown)[0]["drops"]
 
     def count(self):
-        """The counter of the NIC also has the drops of earlier faults."""
+        """Adds the new drops to the discards of the NIC, which include those of earlier faults."""
         drops = self.drops()
         with self.state.changed_conditions() as conditions:
             discards = conditions["discards"]
@@ -171,7 +172,7 @@ class SlowNic(LimitedRate):
 
 
 class Delayed(OnWires):
-    """The frames of a direction pass through a program. They reach it over a veth pair of their own."""
+    """The frames of a direction pass through a program (relay.py), which they reach over an additional veth pair."""
 
     def __init__(self, state, fabric, ports, delay, jitter=0.0, reorder=False):
         super().__init__(state, fabric, ports, {"counts_all": 1})
@@ -204,13 +205,13 @@ class Delayed(OnWires):
         end = time.monotonic() + RELAY_START_SECONDS
         while "ready" not in log.read_text():
             if process.poll() is not None or time.monotonic() > end:
-                raise Problem(f"the relay does not start; see {log}")
+                raise Problem(f"the program that delays frames (relay.py) did not start; see {log}")
             time.sleep(0.02)
 
     def end(self):
-        """Frames that wait are still sent."""
+        """Frames that are delayed at this time are still sent."""
         for port in self.ports:
-            wires.change(self.state, port, counts_anew=False, other_end=self.fabric.ports[port.peer].index)
+            wires.change(self.state, port, resets_affected=False, other_end=self.fabric.ports[port.peer].index)
         time.sleep(self.delay + self.jitter)
         super().end()
         for port, process in zip(self.ports, self.relays):
@@ -220,7 +221,7 @@ class Delayed(OnWires):
 
 
 class Rerouted(Effect):
-    """Changes links or groups, so that routing has to follow."""
+    """Changes links or groups, so that the switches must use other routes."""
 
     def __init__(self, state, fabric):
         super().__init__(state, fabric)
@@ -257,9 +258,13 @@ class LinksDown(Rerouted):
                     conditions["down"].append(link.name)
         self.reroute_soon()
 
+    def refuse_down(self):
+        if down := set(self.state.conditions()["down"]) & {link.name for link in self.links}:
+            raise Problem(f"{', '.join(sorted(down))}: down because of another fault; end that fault first "
+                          "(`testbeds/lab heal`)")
+
     def begin(self):
-        if set(self.state.conditions()["down"]) & {link.name for link in self.links}:
-            raise Problem("the link is down already")
+        self.refuse_down()
         self.set_links(up=False)
 
     def end(self):
@@ -293,7 +298,7 @@ class Flapping(LinksDown):
 
 
 class NicDown(LinksDown):
-    """The endpoint ends, too."""
+    """The link of the host is down, and its endpoint is killed."""
 
     def __init__(self, state, fabric, host):
         super().__init__(state, fabric, [fabric.link_of[host.nic.full_name]])
@@ -308,6 +313,7 @@ class NicDown(LinksDown):
                 conditions["silent"].remove(self.host.name)
 
     def begin(self):
+        self.refuse_down()  # before the endpoint is killed
         stop_endpoint(self.state, self.host)
         super().begin()
         self.set_silent(True)
@@ -338,14 +344,14 @@ class Blackhole(Effect):
 
 
 class Polarisation(Rerouted):
-    """Groups with one bucket. The measure is the number of packets that a hash would have sent elsewhere."""
+    """Groups with one bucket. Packets are affected if a hash over all buckets would have sent them elsewhere."""
 
     def __init__(self, state, fabric, switch):
         super().__init__(state, fabric)
         self.switch = switch
         self.ports = max(len(ports) for (name, _), ports in fabric.next_hops().items() if name == switch.name)
         if self.ports < 2:
-            raise Problem(f"{switch.name} has no two ports with equal cost")
+            raise Problem(f"{switch.name}: it has no two equal-cost ports, so that polarisation has no effect")
 
     def begin(self):
         with self.state.changed_conditions() as conditions:
@@ -460,7 +466,8 @@ class Signalled(Effect):
     def pid(self):
         pid = traffic.endpoints(self.state).get(self.host.name)
         if pid is None:
-            raise Problem(f"no endpoint runs on {self.host.name}")
+            raise Problem(f"{self.host.name}: no endpoint runs on this host; start it with `testbeds/lab traffic "
+                          "start`")
         return pid
 
     def begin(self):
@@ -495,7 +502,7 @@ class Straggler(Effect):
 
 
 class Killed(Effect):
-    """The endpoint ends without a word, and starts again at the end. The network is healthy."""
+    """The endpoint is killed, and all endpoints start again at the end. The network is healthy."""
 
     benign = True
 
@@ -531,7 +538,7 @@ def send_signal(pid, how):
     try:
         os.kill(pid, how)
     except ProcessLookupError:
-        raise Problem("the endpoint has ended") from None
+        raise Problem("the endpoint has ended by itself; see endpoint-HOST.log of the lab") from None
 
 
 def stop_endpoint(state, host):
@@ -541,7 +548,7 @@ def stop_endpoint(state, host):
 
 
 def restart_jobs(state, fabric):
-    """All hosts start again with new queue pairs."""
+    """Starts the endpoints of all hosts again, with new queue pairs."""
     lab = state.require()
     if lab["endpoint"]:
-        build.start_traffic(state, fabric, lab["endpoint"])
+        build.start_traffic(state, fabric, lab["endpoint"], refuses_ended=False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fabric of a lab: the topology that `rocescope topology generate` makes, with interface numbers that
-are unique in the lab, and the routes through it. Nothing here changes the machine."""
+"""The fabric of a lab: the topology that `rocescope topology generate` prints, with interface indexes that are
+unique in the lab, and the routes through it. This module does not change the machine."""
 
 import dataclasses
 import ipaddress
@@ -12,7 +12,8 @@ from system import run
 
 LONGEST_NAME = 15  # bytes of an interface name
 TIERS = {"leaf": 1, "spine": 2, "core": 3}
-MOST_PORTS = 99  # per switch, so that interface numbers are readable: 100 * switch + port
+MOST_SWITCHES = 99  # FIRST_HOST_INDEX follows
+MOST_PORTS = 99  # per switch: an interface index is 100 * switch + port
 FIRST_HOST_INDEX = 10_001
 
 
@@ -73,7 +74,7 @@ class Fabric:
         self.ports |= {host.nic.full_name: host.nic for host in self.hosts.values()}
         self.links = [Link(tuple(one["ends"]), int(one["bits_per_second"])) for one in shown["links"]]
         self.link_of = {end: link for link in self.links for end in link.ends}
-        check_names(self)
+        check_limits(self)
 
     def leaf_of(self, host):
         return self.hosts[host].nic.peer.partition(":")[0]
@@ -94,7 +95,7 @@ class Fabric:
                    if end.partition(":")[0] == first and other.partition(":")[0] == second]
         if not between:
             raise Problem(f"{place}: no such link; expected NODE:NODE, NODE:PORT or NODE:PORT-NODE:PORT, such "
-                          f"as {self.links[0].name}")
+                          f"as {self.links[0].name}; the nodes are {', '.join([*self.switches, *self.hosts])}")
         if len(between) > 1:
             raise Problem(f"{place}: {len(between)} links connect these nodes; name a port, such as "
                           f"{between[0][1]}")
@@ -113,7 +114,7 @@ class Fabric:
         return self.hosts[name]
 
     def rewired(self, swaps):
-        """A fabric in which cables have exchanged their far ends. `swaps`: pairs of ports, by full name."""
+        """The fabric in which cables have exchanged their far ends. `swaps`: pairs of ports, by full name."""
         shown = json.loads(json.dumps(self.shown))
         links = {end: link["ends"] for link in shown["links"] for end in link["ends"]}
         for first, second in swaps:
@@ -130,8 +131,8 @@ class Fabric:
         return Fabric(shown)
 
     def next_hops(self, down=frozenset()):
-        """For each switch and leaf, the ports on the shortest paths that go up and then down: (switch,
-        leaf) -> ports. `down`: links that are out of order, by name."""
+        """For each switch and leaf, the ports on the shortest paths, which go up and then down:
+        (switch, leaf) -> ports. `down`: the names of the links that are down."""
         return Routes(self, down).all()
 
 
@@ -189,16 +190,19 @@ def read_host(one, number):
     return Host(one["name"], nic["addresses"][0]["address"], port)
 
 
-def check_names(fabric):
+def check_limits(fabric):
+    if len(fabric.switches) > MOST_SWITCHES:
+        raise Problem(f"the fabric has {len(fabric.switches)} switches; the lab supports at most {MOST_SWITCHES}")
     for port in fabric.ports.values():
         if len(port.wire) > LONGEST_NAME:
-            raise Problem(f"{port.wire} is too long for the name of an interface ({LONGEST_NAME} bytes)")
+            raise Problem(f"{port.full_name}: the interface name {port.wire} is too long (at most {LONGEST_NAME} "
+                          "bytes); use shorter names of nodes")
         if port.node in fabric.switches and port.number > MOST_PORTS:
             raise Problem(f"{port.full_name}: the lab supports switches with at most {MOST_PORTS} ports")
 
 
 def generate(rocescope, leaves, spines, hosts, speed):
-    """A leaf-spine fabric."""
+    """Returns a leaf-spine fabric."""
     shown = run(rocescope, "topology", "generate", "leaf-spine", "--leaves", leaves, "--spines", spines,
                 "--hosts", hosts, "--host-speed", speed, "--fabric-speed", speed, "-o", "json")
     return Fabric(json.loads(shown))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Injects a fault. A process of its own watches each fault and ends it, so that the command returns at
-once.
+"""Injects and ends faults. Each fault has a process that starts, observes and ends it, so that the command
+`fault` returns when the fault has started.
 
     faults.py STATE_DIRECTORY NUMBER      (only started by `testbeds/lab fault`)
 
-faults/NUMBER.json in the state directory is the fault: what the command asked for, and its ground truth.
+faults/NUMBER.json in the state directory describes the fault: the arguments of the command, and its ground truth.
 """
 
 import json
@@ -36,7 +36,7 @@ def path_of(state, number):
 
 
 def all_of(state):
-    """Number -> content, of all faults that were injected since the lab is up."""
+    """Number -> content, of all faults that were injected since the lab was built."""
     found = {}
     for path in (state.path / "faults").glob("*.json"):
         found[int(path.stem)] = json.loads(path.read_text())
@@ -49,7 +49,7 @@ def is_active(fault):
 
 def inject(state, name, place, value, duration):
     """Returns the number of the fault when it has started."""
-    lab = state.require()
+    lab = state.require_complete()
     fault_kinds.make(state, Fabric(lab["fabric"]), name, place, value)  # checks the place and the value
     folder = state.path / "faults"
     folder.mkdir(exist_ok=True)
@@ -63,7 +63,7 @@ def inject(state, name, place, value, duration):
         if "start_ns" in fault["truth"]:
             return number
         if "problem" in fault or process.poll() is not None or time.monotonic() > end:
-            raise Problem(fault.get("problem", f"the fault did not start; see {state.files}/fault-{number}.log"))
+            raise Problem(fault.get("problem", f"fault {name}: it did not start; {state.log_end(f'fault-{number}')}"))
         time.sleep(0.01)
 
 
@@ -79,12 +79,13 @@ def heal(state, numbers=None):
         try:
             os.kill(faults[number]["pid"], signal.SIGTERM)
         except ProcessLookupError:
-            raise Problem(f"the process of fault {number} has ended; rebuild the lab (testbeds/lab down, "
-                          "up)") from None
+            raise Problem(f"fault {number} cannot be ended, because its process has ended "
+                          f"({state.files}/fault-{number}.log); build the lab again: `testbeds/lab "
+                          f"down{state.option()}`, then `up`") from None
     end = time.monotonic() + END_SECONDS
     while any(is_active(all_of(state)[number]) for number in active):
         if time.monotonic() > end:
-            raise Problem(f"a fault does not end; see {state.files}/fault-*.log")
+            raise Problem(f"a fault does not end within {END_SECONDS} s; see {state.files}/fault-*.log")
         time.sleep(0.02)
     return active
 
@@ -141,7 +142,7 @@ class Runner:
             time.sleep(TICK_SECONDS)
 
     def look(self, effect, affected):
-        """Notes how many frames the fault affected, and since when it is visible."""
+        """Records how many frames the fault affected, and since when it is visible."""
         if affected is None:
             if "visible_ns" not in self.fault["truth"]:
                 self.save(visible_ns=self.fault["truth"]["start_ns"])

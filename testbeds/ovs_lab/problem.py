@@ -5,7 +5,7 @@ import sys
 
 
 class Problem(Exception):
-    """The command cannot be carried out. The message says what failed and what to do next."""
+    """The command cannot be carried out. The message states what failed, where, and what to do next."""
 
 
 def say(message):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records what arrives at the collector, in the namespace of the collector.
+"""Records the telemetry that arrives at the collector. It runs in the namespace of the collector.
 
     recorder.py DIR URL
 
-Writes mirror.pcap and sflow.pcap with tcpdump, and counters.jsonl from an exporter, until SIGTERM.
+Writes mirror.pcap and sflow.pcap with tcpdump, and counters.jsonl with the metrics of the exporter at URL, until
+SIGTERM. The exit code is not 0 if one of them fails.
 """
 
 import json
@@ -29,8 +30,8 @@ METRICS = frozenset(re.findall(
 
 
 def readings(text, arrival_ns, known):
-    """The lines of counters.jsonl for a scrape, with the metrics that rocescope has. `known`: the time of
-    the last reading of each entity."""
+    """The lines of counters.jsonl for a scrape, with the metrics that rocescope knows. `known`: the time of the last
+    reading of each entity."""
     found = {}
     for line in text.splitlines():
         match = SAMPLE.match(line)
@@ -44,7 +45,7 @@ def readings(text, arrival_ns, known):
         if known.get(key[:2]) == key[2]:
             continue
         found.setdefault(key, (entity, {}))[1][metric] = int(value)
-    # Readings of one entity may have several times: in order of time.
+    # The readings of an entity can have different times.
     for (kind, labels, time_ms), (entity, metrics) in sorted(found.items(), key=lambda item: item[0][2]):
         known[kind, labels] = time_ms
         if "priority" in entity:
@@ -53,10 +54,11 @@ def readings(text, arrival_ns, known):
                "metrics": metrics}
 
 
-def scrape(path, url, stopped):
+def scrape(path, url, stopped, dumps):
+    """Returns when `stopped` is set, or one of the tcpdump processes has ended."""
     known = {}
     with open(path, "w", encoding="utf-8") as file:
-        while not stopped.wait(PERIOD):
+        while not stopped.wait(PERIOD) and all(dump.poll() is None for dump in dumps):
             with urllib.request.urlopen(url, timeout=10) as answer:
                 text = answer.read().decode()
             for line in readings(text, time.time_ns(), known):
@@ -72,12 +74,12 @@ def main():
                                "--time-stamp-precision=nano", "-U", "-w", folder / name, program])
              for name, program in CAPTURES.items()]
     try:
-        scrape(folder / "counters.jsonl", sys.argv[2], stopped)
+        scrape(folder / "counters.jsonl", sys.argv[2], stopped, dumps)
     finally:
         for dump in dumps:
             dump.send_signal(signal.SIGINT)
         codes = [dump.wait() for dump in dumps]
-    return max(codes)
+    return next((code for code in codes if code != 0), 0)
 
 
 if __name__ == "__main__":

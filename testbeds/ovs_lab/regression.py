@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command `regression`: captures a fixed set of runs, and checks that `rocescope replay` finds what is wrong in
+"""The command `regression`: captures a fixed set of runs, and checks that `rocescope replay` finds the fault of
 each of them."""
 
 import json
@@ -13,7 +13,7 @@ import capture
 import score
 import traffic
 from problem import Problem, say
-from system import find_program
+from system import check_machine, find_program
 
 MISSED = 1
 SECONDS = 30
@@ -36,7 +36,8 @@ def regression(state, folder, rocescope, endpoint):
     folder = pathlib.Path(folder).resolve()
     program = find_program(rocescope, "rocescope", "appliance")
     if program is None:
-        raise Problem("the program rocescope was not found; build it, or name it with --rocescope")
+        raise Problem("the program rocescope was not found; build it (ninja -C build/release rocescope), or name it "
+                      "with --rocescope")
     if missing := [name for name in RUNS if not (folder / name / "run.json").exists()]:
         capture_runs(state, folder, missing, program, endpoint)
     failed = 0
@@ -57,6 +58,8 @@ def free_port():
 
 
 def capture_runs(state, folder, names, program, endpoint):
+    check_machine()
+    state.refuse_existing()
     say(f"capturing {', '.join(names)}: about {len(names) * (SECONDS + PAUSE_SECONDS)} s")
     for name in names:
         capture.prepare(folder / name)
@@ -71,7 +74,7 @@ def capture_runs(state, folder, names, program, endpoint):
 
 
 def check(program, run):
-    """What is wrong with the analysis of a run, as sentences, and the size of the run in bytes."""
+    """The errors of the analysis of a run, as sentences, and the size of the run in bytes."""
     first, second = (replayed(program, run) for _ in range(2))
     report = json.loads(first)
     truth = json.loads((run / "truth.json").read_text())

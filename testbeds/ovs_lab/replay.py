@@ -33,7 +33,7 @@ COPY_HEADERS = 14 + 20 + 8 + 8  # Ethernet, IP, GRE with a sequence number, ERSP
 
 
 def replay(state, path, given, speed):
-    lab = state.require()
+    lab = state.require_complete()
     fabric = Fabric(lab["fabric"])
     packets, others = roce_packets(path)
     hosts = map_addresses(fabric, packets, given)
@@ -41,14 +41,14 @@ def replay(state, path, given, speed):
     mapped = [with_addresses(packet, hosts[packet.source].address, hosts[packet.destination].address)
               for packet in packets]
     show_input(path, packets, others, hosts)
-    before = received_by_appliance(lab)
+    before = received_by_appliance(state, lab)
     file = state.files / "replay.pcap"
     with recording(state, file), contextlib.ExitStack() as opened:
         sockets = {host.address: opened.enter_context(open_socket(state, host)) for host in hosts.values()}
         macs = {host.address: bytes.fromhex(host.mac.replace(":", "")) for host in hosts.values()}
         arrived, late = send(mapped, sockets, macs, speed)
     show_flows(fabric, mapped, arrived, copies(file))
-    say(f"the greatest delay of a packet was {late * 1000:.1f} ms")
+    say(f"packets were sent up to {late * 1000:.1f} ms late")
     show_appliance(state, lab, file, before)
 
 
@@ -70,7 +70,7 @@ def map_addresses(fabric, packets, given):
             raise Problem(f"--map {text}: the address {old} is mapped twice")
         host = fabric.host(name)
         if host in found.values():
-            raise Problem(f"--map {text}: another address is mapped to {host.name} already")
+            raise Problem(f"--map {text}: another address is already mapped to {host.name}")
         found[old] = host
     free = [host for host in alternating(fabric) if host not in found.values()]
     rest = [address for address in addresses if address not in found]
@@ -91,7 +91,8 @@ def alternating(fabric):
 def refuse_long_packets(path, packets):
     longest = max(len(packet.data) for packet in packets)
     if longest > wires.MTU:
-        raise Problem(f"{path}: a packet has {longest} bytes, and the MTU of the lab is {wires.MTU}")
+        raise Problem(f"{path}: a packet has {longest} bytes, but the MTU of the lab is {wires.MTU}; remove longer "
+                      "packets from the capture")
 
 
 def show_input(path, packets, others, hosts):
@@ -99,7 +100,7 @@ def show_input(path, packets, others, hosts):
     print(f"{path}: {len(packets)} RoCEv2 packets in {(packets[-1].time_ns - packets[0].time_ns) / 1e9:.3f} s, "
           f"{others} other frames")
     if wrong:
-        print(f"  {wrong} packets have a wrong ICRC, which is sent unchanged")
+        print(f"  {wrong} packets have an invalid iCRC, which is sent unchanged")
     for address, host in hosts.items():
         print(f"  {address} is {host.name} ({host.address})")
 
@@ -115,8 +116,8 @@ def open_socket(state, host):
 
 
 def send(packets, sockets, macs, speed):
-    """Sends each packet from the host of its source address at its time. Returns the packets that arrived at
-    the hosts by flow, and the greatest delay of a packet in seconds."""
+    """Sends each packet from the host of its source address at its time. Returns the number of packets of each
+    flow that arrived at the hosts, and how late the latest packet was sent, in seconds."""
     os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
     flows = {packet.flow for packet in packets}
     arrived = collections.Counter()
@@ -137,7 +138,7 @@ def send(packets, sockets, macs, speed):
 
 
 def receive(sockets, until, flows, arrived):
-    """Counts arriving packets at least once, and until this time."""
+    """Counts arriving packets until this time; if it has passed, reads what has arrived so far."""
     while True:
         left = until - time.monotonic()
         readable = select.select(sockets, [], [], max(0, left))[0]
@@ -164,7 +165,7 @@ def recording(state, file):
     end = time.monotonic() + START_SECONDS
     while not file.exists():
         if process.poll() is not None or time.monotonic() > end:
-            raise Problem(f"tcpdump does not start; see {state.files}/replay.log")
+            raise Problem(f"tcpdump did not start; {state.log_end('replay')}")
         time.sleep(0.02)
     try:
         yield
@@ -202,17 +203,14 @@ def show_flows(fabric, packets, arrived, mirrored):
           f"{sum(mirrored[flow] for flow in sent)} of {total} copies were mirrored")
 
 
-def received_by_appliance(lab):
-    try:
-        sources = appliance.get(lab["http"], "/api/v1/sources")["sources"]
-    except OSError as error:
-        raise Problem(f"the appliance does not answer on 127.0.0.1:{lab['http']}: {error}") from None
+def received_by_appliance(state, lab):
+    sources = appliance.ask(state, lab, "/api/v1/sources")["sources"]
     return next((int(one["ledger"]["received"]) for one in sources if one["name"] == "eth0"), 0)
 
 
 def show_appliance(state, lab, file, before):
-    """What the running appliance received, and the flows that rocescope finds in the mirrored packets."""
-    print(f"The appliance received {received_by_appliance(lab) - before} mirrored packets")
+    """Prints how many packets the running appliance received, and the flows that rocescope finds in them."""
+    print(f"The appliance received {received_by_appliance(state, lab) - before} mirrored packets")
     done = subprocess.run([lab["rocescope"], "replay", file, "--topology", state.files / "topology.yaml", "-o", "json"],
                           capture_output=True, text=True)
     if done.returncode != 0:

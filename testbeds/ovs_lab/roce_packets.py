@@ -51,7 +51,7 @@ def read_capture(path):
 class Packet:
     """An IPv4 packet with a BTH."""
     time_ns: int
-    data: bytes  # from the IP header to the ICRC
+    data: bytes  # from the IP header to the iCRC
 
     @property
     def ip_size(self):
@@ -121,7 +121,8 @@ def checksum(data):
 
 
 def icrc(packet):
-    """Of an IPv4 packet without its ICRC: fields that switches change count as ones (IBTA vol. 1, annex A17)."""
+    """Returns the iCRC of an IPv4 packet that ends before it. Fields that switches change count as ones (IBTA vol. 1,
+    annex A17)."""
     masked = bytearray(packet)
     size = (packet[0] & 15) * 4
     for position in (1, 8, 10, 11, size + 6, size + 7, size + UDP_SIZE + 4):
@@ -130,8 +131,8 @@ def icrc(packet):
 
 
 def with_addresses(packet, source, destination):
-    """The packet with other addresses. Its checksums become right; its ICRC only if it was right before, because a
-    wrong ICRC may be what the capture is about."""
+    """The packet with other addresses. Its checksums become valid; its iCRC only if it was valid before, because an
+    invalid iCRC may be what the capture is about."""
     data = bytearray(packet.data)
     size = packet.ip_size
     data[12:20] = ipaddress.ip_address(source).packed + ipaddress.ip_address(destination).packed

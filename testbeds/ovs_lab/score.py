@@ -7,7 +7,7 @@ import subprocess
 
 import appliance
 import faults
-from problem import say
+from problem import Problem, say
 from system import find_program
 
 MISSED = 1
@@ -15,15 +15,21 @@ MISSED = 1
 
 def score_capture(state, folder, options):
     """The program of the lab, or the newest one if the lab is not up."""
-    program = state.require()["rocescope"] if state.exists() else find_program(None, "rocescope", "appliance")
+    try:
+        program = state.require()["rocescope"]
+    except Problem:
+        program = find_program(None, "rocescope", "appliance")
+    if program is None:
+        raise Problem("the program rocescope was not found; build it (ninja -C build/release rocescope), or add its "
+                      "folder to PATH")
     return subprocess.run([program, "score", folder, *options]).returncode
 
 
 def score_appliance(state):
-    """Returns 1 if a fault was missed, misplaced or given the wrong kind, or if a finding is false. A fault
-    that is only suspected is neither, and one whose place already had the same finding."""
-    lab = state.require()
-    answer = appliance.get(lab["http"], "/api/v1/findings")
+    """Returns 1 if a fault was missed or found with the wrong place or kind, or if a finding is false. Faults that
+    are suspected, invisible, or found before their start do not count."""
+    lab = state.require_complete()
+    answer = appliance.ask(state, lab, "/api/v1/findings")
     rows, false = compare(faults.all_of(state), answer["findings"], answer.get("suspected_findings", ()))
     missed = False
     for number, fault, finding, result in rows:
@@ -39,7 +45,7 @@ def score_appliance(state):
 
 
 def nanoseconds(text):
-    """RFC 3339, with up to nine digits of the second."""
+    """A time in the format of RFC 3339, with up to nine decimal places, in nanoseconds since the epoch."""
     whole, _, rest = text.rstrip("Z").partition(".")
     time = datetime.datetime.fromisoformat(f"{whole}+00:00")
     return int(time.timestamp()) * 10**9 + int((rest or "0").ljust(9, "0"))
@@ -67,7 +73,7 @@ def compare(injected, findings, suspected=(), margin_ns=5 * 10**9):
         truth = fault["truth"]
         if fault.get("benign") or "start_ns" not in truth:
             continue
-        # What was detected earlier is not a result of this fault.
+        # A finding that was detected earlier is not a result of this fault.
         near = [one for one in findings if overlaps(truth, one, margin_ns) and seconds_after(one, truth) >= 0]
         right_kind = [one for one in near if one["kind"] == truth["kind"]]
         right_place = [one for one in near if is_same_place(truth, one["place"])]
@@ -76,8 +82,8 @@ def compare(injected, findings, suspected=(), margin_ns=5 * 10**9):
                   and is_same_place(truth, one["place"])]
         earlier = [one for one in findings if overlaps(truth, one, 0) and one not in near
                    and one["kind"] == truth["kind"] and is_same_place(truth, one["place"])]
-        for candidates, result in ((both, "right"), (earlier, "active before"), (unsure, "suspected"), (right_place, "wrong kind"),
-                                   (right_kind, "wrong place"), ([None], "missed")):
+        for candidates, result in ((both, "right"), (earlier, "active before"), (unsure, "suspected"),
+                                   (right_place, "wrong kind"), (right_kind, "wrong place"), ([None], "missed")):
             if candidates:
                 used += candidates
                 visible = result != "missed" or truth.get("visible_ns")

@@ -48,8 +48,9 @@ def client(state, *words):
 
 def run_command(state, words):
     """Runs a command of the user on the controller. Returns its exit code."""
-    if not is_used(state):
-        raise Problem(f"the lab {state.name} has no Slurm; build it with `testbeds/lab up --slurm`")
+    if not state.require_complete().get("slurm"):
+        raise Problem(f"the lab \"{state.name}\" has no Slurm; remove it with `testbeds/lab down{state.option()}`, "
+                      f"then build it with `testbeds/lab up --slurm{state.option()}`")
     return subprocess.run(in_namespace(state.namespace(management.NAMESPACE), words),
                           env=state.environment(environment(state))).returncode
 
@@ -81,7 +82,7 @@ def configuration(state, fabric):
 
 
 def hook_settings(state, rocescope):
-    """rocescope.conf. slurmctld gives its scripts a new environment."""
+    """rocescope.conf: settings of the prolog and the epilog, which do not have the environment of slurmctld."""
     files = folder(state)
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in {
         "ROCESCOPE": rocescope, "ROCESCOPE_APPLIANCE": f"127.0.0.1:{appliance.GRPC_PORT}",
@@ -137,13 +138,12 @@ def idle_nodes(state):
 
 
 def wait_for(condition, processes, state):
-    """`processes`: those that the condition needs, by the name of their log."""
+    """`processes`: those that must run until the condition holds, by the name of their log."""
     end = time.monotonic() + START_SECONDS
     while not condition():
         ended = [name for name, process in processes.items() if process.poll() is not None]
         if ended or time.monotonic() > end:
             name = ended[0] if ended else next(iter(processes))
-            log = (state.files / f"{name}.log").read_text(errors="replace")
-            raise Problem(f"{name} {'ended' if ended else 'is not ready'}; the end of {state.files}/{name}.log: "
-                          f"{log[-600:].strip()}")
+            raise Problem(f"{name} {'has ended' if ended else f'is not ready after {START_SECONDS} s'}; "
+                          f"{state.log_end(name)}")
         time.sleep(0.1)

@@ -17,7 +17,7 @@ END_SECONDS = 30
 
 
 def submit(state, jobs, program):
-    """Returns when the jobs run, or some of them wait for hosts."""
+    """Returns when each job runs or waits for hosts."""
     for path in plans(state):
         path.unlink()
     numbers = [slurm.client(state, *batch_command(state, index, job, program)).strip()
@@ -27,14 +27,14 @@ def submit(state, jobs, program):
         time.sleep(0.1)
         if time.monotonic() > begin + LOOK_SECONDS and len(plans(state)) + waiting(state) == len(jobs):
             break
-    say(f"Slurm runs {len(plans(state))} of the jobs {', '.join(numbers)}; their logs are "
+    say(f"submitted the jobs {', '.join(numbers)}, of which {len(plans(state))} run; their logs are "
         f"{slurm.folder(state)}/job-NUMBER.log")
     if len(plans(state)) < len(jobs):
-        say(f"see the reasons with `testbeds/lab slurm{state.option()} squeue`")
+        say(f"`testbeds/lab slurm{state.option()} squeue` shows why the other jobs wait")
 
 
 def batch_command(state, index, job, program):
-    """Slurm chooses the hosts of a job with the key `nodes`, and takes those of `hosts` otherwise."""
+    """A job with the key `hosts` runs on these hosts. For a job with the key `nodes`, Slurm chooses the hosts."""
     hosts = truth.expand(job["hosts"]) if "hosts" in job else []
     script = shlex.join([sys.executable, "-B", str(appliance.source("batch_job.py")), str(state.path), str(index),
                          program])
@@ -65,7 +65,8 @@ def cancel(state):
     end = time.monotonic() + END_SECONDS
     while numbers := slurm.client(state, "squeue", "-h", "-o", "%A").split():
         if time.monotonic() > end:
-            raise Problem(f"jobs of Slurm do not end: {', '.join(numbers)}; see {state.files}/slurmctld.log")
+            raise Problem(f"Slurm jobs do not end within {END_SECONDS} s after scancel: {', '.join(numbers)}; see "
+                          f"{state.files}/slurmctld.log")
         slurm.client(state, "scancel", *numbers)
         time.sleep(0.3)
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The state directory of a lab. Every resource is recorded before it is created, so that `down` removes
+"""The state directory of a lab. Each resource is recorded before it is created, so that `down` removes
 all of them even if `up` was killed.
 
-    lab.json          options, and what the other commands need
+    lab.json          options of `up`, and the fabric, for the other commands
     resources.jsonl   namespaces, one line each
     run/              files and logs of the programs, and what the endpoints write
-    conditions.json   what the faults changed
+    conditions.json   what the active faults change (State.conditions)
     faults/           the faults and their ground truth
 """
 
@@ -35,8 +35,8 @@ PERMITTED_NAME = r"[a-z][a-z0-9-]{0,15}"
 class State:
     def __init__(self, name):
         if not re.fullmatch(PERMITTED_NAME, name):
-            raise Problem(f"{name!r} cannot be the name of a lab; expected at most 16 lower-case letters, "
-                          "digits and hyphens")
+            raise Problem(f"--name: {name!r} cannot be the name of a lab; expected a lower-case letter, then at most "
+                          "15 lower-case letters, digits and hyphens, such as lab2")
         self.name = name
         self.path = ROOT / name
         self.files = self.path / "run"
@@ -46,7 +46,7 @@ class State:
 
     def refuse_existing(self):
         if self.path.exists():
-            raise Problem(f"the lab {self.name} exists, or an earlier one was not removed ({self.path}); "
+            raise Problem(f"the lab \"{self.name}\" exists, or an earlier one was not removed ({self.path}); "
                           f"remove it with `testbeds/lab down{self.option()}`")
 
     def create(self):
@@ -56,27 +56,44 @@ class State:
         except FileExistsError:
             self.refuse_existing()
         except OSError as error:
-            raise Problem(f"{self.path}: {error.strerror}") from None
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise Problem(f"{self.path}: cannot create the state directory: {error.strerror}") from None
 
     def option(self):
-        """How to name this lab on the command line."""
+        """The option that selects this lab on the command line."""
         return "" if self.name == "lab" else f" --name {self.name}"
 
     def require(self):
-        """The content of lab.json of a lab that is up."""
+        """The content of lab.json. The lab may be incomplete: `up` runs, or was killed."""
+        file = self.path / "lab.json"
         try:
-            return json.loads((self.path / "lab.json").read_text())
+            return json.loads(file.read_text())
         except FileNotFoundError:
-            raise Problem(f"the lab {self.name} is not up; `testbeds/lab up{self.option()}` builds it") from None
+            if self.path.exists():
+                raise Problem(self.incomplete()) from None
+            raise Problem(f"the lab \"{self.name}\" is not up; `testbeds/lab up{self.option()}` builds it") from None
+        except OSError as error:
+            raise Problem(f"{file}: {error.strerror}; run the command as root (sudo)") from None
+
+    def require_complete(self):
+        """The content of lab.json of a lab that is up."""
+        content = self.require()
+        if not content.get("complete"):
+            raise Problem(self.incomplete())
+        return content
+
+    def incomplete(self):
+        return (f"the lab \"{self.name}\" is not complete: `up` still runs, or was killed; "
+                f"`testbeds/lab down{self.option()}` removes what was built")
 
     def save(self, content):
         write_atomically(self.path / "lab.json", json.dumps(content, indent=1) + "\n")
 
     def conditions(self):
-        """What faults changed and other programs must know: links that are down, switches that use one
-        port of each group (`polarised`), pairs of ports whose cables are exchanged (`swaps`), hosts that
-        export no counters (`silent`), reduced speeds of links (`speeds`), and packets that the NICs of hosts
-        discarded (`discards`)."""
+        """What the faults changed and other programs must know: links that are down (`down`), switches that use
+        one port of each group (`polarised`), pairs of ports whose cables are swapped (`swaps`), hosts that
+        export no counters (`silent`), reduced link speeds (`speeds`), and the number of packets that the NICs of
+        hosts discarded (`discards`)."""
         try:
             found = json.loads((self.path / "conditions.json").read_text())
         except FileNotFoundError:
@@ -85,7 +102,7 @@ class State:
 
     @contextlib.contextmanager
     def changed_conditions(self):
-        """Several faults may change them at the same time."""
+        """The conditions, to change. Locked, because several faults may change them at the same time."""
         with open(self.path / "conditions.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             conditions = self.conditions()
@@ -97,7 +114,7 @@ class State:
             out.write(json.dumps(line) + "\n")
 
     def lines(self, file):
-        """The lines of a file. A last line that was not completed is ignored."""
+        """The lines of a file. An incomplete last line is ignored."""
         try:
             text = (self.path / file).read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -117,7 +134,7 @@ class State:
         for name in map(self.namespace, roles):
             self.append("resources.jsonl", {"namespace": name})
             run("ip", "netns", "add", name)
-            # The kernels of hosts and switches must not send anything by themselves.
+            # Without IPv6, the kernel sends no packets of its own, such as router solicitations.
             run("sh", "-c", "for of in all default; do echo 1 > /proc/sys/net/ipv6/conf/$of/disable_ipv6; done "
                             "2> /dev/null; ip link set lo up", namespace=name)
 
@@ -136,8 +153,8 @@ class State:
     # Processes
 
     def start(self, title, command, role=None, environment=None, prompt=False):
-        """Starts a program in the background. Its output goes to run/TITLE.log. `prompt`: the scheduler
-        prefers it, as hardware that forwards packets does not wait for programs. Returns the process."""
+        """Starts a program in the background. Its output goes to run/TITLE.log. `prompt`: it runs with high
+        priority, because it emulates hardware. Returns the process."""
         if prompt:
             command = ["nice", "-n", NICENESS, *command]
         namespace = self.namespace(role) if role else None
@@ -146,12 +163,18 @@ class State:
                 in_namespace(namespace, command), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 cwd=self.files, start_new_session=True, env=self.environment(environment))
 
+    def log_end(self, title):
+        """The last lines of run/TITLE.log, for the message of a Problem."""
+        path = self.files / f"{title}.log"
+        text = path.read_text(errors="replace")[-600:].strip()
+        return f"the end of {path}: {text}" if text else f"{path} is empty"
+
     def environment(self, more=None):
         return {**os.environ, MARK: str(self.path), **(more or {})}
 
     def processes(self):
-        """The processes of this lab, by their environment: pid -> command. Some programs of Slurm overwrite
-        their environment with a title; the namespace shows that they belong to the lab."""
+        """The processes of this lab, recognised by their environment: pid -> command. Some programs of Slurm
+        overwrite their environment with a title; their namespace shows that they belong to the lab."""
         mark = f"{MARK}={self.path}".encode()
         found, inside = {}, self.identities()
         for entry in pathlib.Path("/proc").iterdir():
@@ -181,7 +204,8 @@ class State:
             while time.monotonic() < end and left & set(self.processes()):
                 time.sleep(0.05)
         if left := {pid for pid in self.processes() if pids is None or pid in pids}:
-            raise Problem(f"processes of the lab do not end: {', '.join(map(str, sorted(left)))}")
+            raise Problem(f"processes of the lab do not end: {', '.join(map(str, sorted(left)))}; end them, then run "
+                          f"`testbeds/lab down{self.option()}`")
 
     # Removal
 
@@ -196,7 +220,7 @@ class State:
 
 
 def say_foreign_processes(namespace):
-    """A namespace lives as long as its last process."""
+    """A namespace exists until its last process ends."""
     found = os.stat(NAMESPACES / namespace)
     inside = [entry.name for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()
               and namespaces_of_process(entry.name) == (found.st_dev, found.st_ino)]
@@ -206,7 +230,11 @@ def say_foreign_processes(namespace):
 
 
 def write_atomically(path, text):
-    """Another process reads either the old or the new content."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
+    """Another process reads either the old or the new content. If it fails, the old content remains."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        new.write_text(text, encoding="utf-8")
+        os.replace(new, path)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise Problem(f"{path}: cannot be written: {error.strerror}") from None

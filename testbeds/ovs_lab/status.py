@@ -21,7 +21,8 @@ def show_status(state):
           f"{len(fabric.links)} links; state in {state.path}")
     missing = [name for name in state.namespaces() if not namespace_exists(name)]
     if missing:
-        print(f"Missing namespaces: {', '.join(missing)}")
+        print(f"Missing namespaces: {', '.join(missing)}; build the lab again (`testbeds/lab down{state.option()}`, "
+              "then `up`)")
     running = sorted(state.processes().values())
     print(f"Processes: {', '.join(f'{running.count(name)} {name}' for name in dict.fromkeys(running))}")
     show_wires(state, fabric)
@@ -30,16 +31,16 @@ def show_status(state):
     if slurm.is_used(state):
         show_queue(state)
     if failed := traffic.failed_jobs(state):
-        print(f"Failed jobs: {', '.join(failed)}; `testbeds/lab traffic start` submits all jobs again")
+        print(f"Failed jobs: {', '.join(failed)}; `testbeds/lab traffic{state.option()} start` starts all jobs again")
     try:
         health = appliance.get(lab["http"], "/api/v1/health")
         print(f"Appliance: {health.get('status', health)}")
-    except OSError as error:
+    except (OSError, ValueError) as error:
         print(f"Appliance: no answer on 127.0.0.1:{lab['http']}: {error}")
 
 
 def show_wires(state, fabric):
-    print("Frames on the wires, by sending port (frames, marked, lost, bit errors, corrupted):")
+    print(f"{'Sending port':<26} {'frames':>10} {'CE marks':>8} {'lost':>8} {'FCS err.':>8} {'corrupt':>8}")
     for name, counted in wires.counters(state, fabric).items():
         print(f"  {name:<24} {counted.frames:>10} {counted.marked:>8} {counted.lost:>8} "
               f"{counted.bit_errors:>8} {counted.corrupted:>8}")
@@ -57,7 +58,7 @@ def show_faults(state):
 
 
 def show_queue(state):
-    print("Jobs of Slurm:")
+    print("Slurm jobs:")
     try:
         print(slurm_jobs.queue(state), end="")
     except Problem as problem:

@@ -28,7 +28,7 @@ class Switches:
     def start(self):
         self.folder.mkdir()
         if not SCHEMA.exists():
-            raise Problem(f"{SCHEMA} is missing; install the package openvswitch-switch")
+            raise Problem(f"{SCHEMA} is missing; install it: apt-get install openvswitch-switch")
         run("ovsdb-tool", "create", self.folder / "conf.db", SCHEMA, environment=self.environment)
         self.processes = [
             self.state.start("ovsdb-server", [
@@ -48,7 +48,9 @@ class Switches:
         while not path.exists():
             ended = [one for one in self.processes if one.poll() is not None]
             if ended or time.monotonic() > end:
-                raise Problem(f"Open vSwitch does not start; see {self.state.files}/ovs*.log")
+                logs = "; ".join(self.state.log_end(name) for name in ("ovsdb-server", "ovs-vswitchd")
+                                 if (self.state.files / f"{name}.log").exists())
+                raise Problem(f"Open vSwitch did not start; {logs}")
             time.sleep(0.02)
 
     def vsctl(self, *words):
@@ -87,7 +89,8 @@ class Switches:
         for pid, command in self.state.processes().items():
             if command == "ovs-vswitchd":
                 return pid
-        raise Problem(f"ovs-vswitchd has ended; see {self.state.files}/ovs-vswitchd.log")
+        raise Problem(f"ovs-vswitchd has ended; build the lab again (`testbeds/lab down{self.state.option()}`, then "
+                      f"`up`); {self.state.log_end('ovs-vswitchd')}")
 
     def check_ports(self, fabric):
         shown = self.vsctl("--format=csv", "--no-headings", "--columns=name,ofport,error", "list",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs programs in network namespaces, and checks what the lab needs of this machine."""
+"""Runs programs in network namespaces, and checks that this machine has what the lab requires."""
 
 import contextlib
 import ctypes
@@ -49,9 +49,14 @@ def inside_namespace(namespace):
             enter(outside)
 
 
+def require_root():
+    if os.geteuid() != 0:
+        raise Problem("only root can create and use the network namespaces of a lab; run it as root (sudo)")
+
+
 def require_program(name, package):
     if not shutil.which(name):
-        raise Problem(f"{name} is missing; install it: apt-get install {package}")
+        raise Problem(f"the program {name} is missing; install it: apt-get install {package}")
 
 
 def run(*command, namespace=None, given=None, environment=None, check=True):
@@ -85,8 +90,7 @@ def find_clang():
 
 def check_machine(more_programs=None):
     """Raises a Problem that names everything that is missing. `more_programs`: in addition to PROGRAMS."""
-    if os.geteuid() != 0:
-        raise Problem("the lab creates network namespaces, which only root can do; run it as root")
+    require_root()
     programs = PROGRAMS | (more_programs or {})
     missing = {program: package for program, package in programs.items() if not shutil.which(program)}
     if not find_clang():
@@ -104,7 +108,7 @@ def find_program(given, name, folder):
     if given:
         path = pathlib.Path(given)
         if not os.access(path, os.X_OK) or path.is_dir():
-            raise Problem(f"{given}: not a program")
+            raise Problem(f"{given}: not an executable file")
         return str(path.resolve())
     root = pathlib.Path(__file__).resolve().parents[2]
     built = [path for path in root.glob(f"build/*/{folder}/{name}") if os.access(path, os.X_OK)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the switches send to the collector: sFlow, and mirrored packets in ERSPAN."""
+"""The telemetry that the switches send to the collector: sFlow, and mirrored packets in ERSPAN."""
 
 import time
 
@@ -11,7 +11,7 @@ NAMESPACE = "collector"
 NETWORK_BITS = 16
 UNDERLAY_ADDRESS = "172.16.255.1"    # the machine that runs the switches sends sFlow and exports counters here
 COLLECTOR_ADDRESS = "172.16.255.2"  # receives sFlow
-# Nothing has this address: the collector captures the copies, and its kernel does not answer them.
+# No interface has this address: the collector captures the copies, and its kernel does not answer them.
 MIRROR_ADDRESS = "172.16.255.3"
 COLLECTOR_MAC = "02:00:ac:10:ff:02"
 MTU = 9500  # a full frame and the headers of its copy
@@ -42,7 +42,8 @@ def address_underlay(state, switches, fabric):
     end = time.monotonic() + ovs.START_SECONDS
     while f"{UNDERLAY_ADDRESS}/32" not in switches.appctl("ovs/route/show"):
         if time.monotonic() > end:
-            raise Problem(f"Open vSwitch does not see the address of {bridge}; see {state.files}")
+            raise Problem(f"Open vSwitch does not use the address {UNDERLAY_ADDRESS} of the bridge {bridge}; "
+                          f"{state.log_end('ovs-vswitchd')}")
         time.sleep(0.05)
     switches.appctl("tnl/arp/set", bridge, MIRROR_ADDRESS, COLLECTOR_MAC)
 
@@ -92,7 +93,7 @@ def enable_sflow(switches, fabric, rate, polling):
 
 
 def counts(switches):
-    """What Open vSwitch itself counted: copies by mirror."""
+    """The number of copies that Open vSwitch counted for each mirror."""
     shown = switches.vsctl("--format=csv", "--no-headings", "--columns=name,statistics", "list", "mirror")
     found = {}
     for line in shown.splitlines():

@@ -10,6 +10,7 @@ import slurm
 import slurm_jobs
 import truth
 from problem import Problem, say
+from state import write_atomically
 from system import find_program
 
 PROGRAM = "rocescope-lab-endpoint"
@@ -22,8 +23,7 @@ LOG_SECONDS = 15
 
 
 def default_jobs(fabric):
-    """One AllReduce over the first host of each pair, and an all-to-all of the others, so that both jobs
-    use all leaves."""
+    """A ring over every second host, and an all-to-all over the others, so that both jobs use all leaves."""
     hosts = list(fabric.hosts)
     if len(hosts) < 4:
         return [job("pretrain", 1, hosts, "ring")]
@@ -35,16 +35,45 @@ def job(name, number, hosts, collective):
             "phases": [{"name": collective, "collective": collective, "size": "256K", "compute": "200ms"}]}
 
 
-def check_jobs(jobs, with_slurm):
-    for one in jobs or ():
-        if "hosts" not in one and not (with_slurm and one.get("nodes")):
-            raise Problem(f"job {one.get('name', '')}: the key `hosts` is missing"
-                          + (", and so is `nodes`, the number of hosts" if with_slurm else
-                             "; only Slurm chooses hosts (--slurm)"))
+def check_jobs(jobs, with_slurm, hosts):
+    """Raises a Problem for what the commands of the lab cannot use. The endpoints check the jobs completely."""
+    for number, one in enumerate(jobs or (), 1):
+        if not isinstance(one, dict):
+            raise Problem(f"job {number}: expected an object with the keys `name`, `hosts` and `phases`")
+        where = f"job {one.get('name', number)}"
+        if "hosts" in one:
+            check_hosts(where, one["hosts"], hosts)
+        elif not with_slurm:
+            raise Problem(f"{where}: the key `hosts` is missing; only Slurm chooses hosts (--slurm)")
+        elif not isinstance(one.get("nodes"), int) or not 1 <= one["nodes"] <= len(hosts):
+            raise Problem(f"{where}: expected the key `hosts`, or `nodes` with the number of hosts, from 1 to "
+                          f"{len(hosts)}")
+        phases = one.get("phases")
+        if not isinstance(phases, list) or not phases or not all(
+                isinstance(phase, dict) and "collective" in phase for phase in phases):
+            raise Problem(f"{where}: expected the key `phases` with a list of objects that have the key `collective`")
+
+
+def check_hosts(where, text, hosts):
+    try:
+        names = truth.expand(text)
+    except (TypeError, ValueError):
+        raise Problem(f"{where}: `hosts` is {text!r}; expected names in one string, such as \"host[0-3]\" or "
+                      "\"host0,host2\"") from None
+    unknown = [name for name in names if name not in hosts]
+    if unknown or not names:
+        raise Problem(f"{where}: `hosts`: the lab has no host {', '.join(unknown) or text!r}; it has "
+                      f"{', '.join(hosts)}")
+
+
+def with_defaults(jobs):
+    """The names and numbers that the endpoints use for jobs without."""
+    return [{"name": f"job{number}", "id": number, **one} for number, one in enumerate(jobs, 1)]
 
 
 def write_plan(state, fabric, jobs=None):
-    write(state, {"topology": str(state.files / "topology.yaml"), "jobs": jobs or default_jobs(fabric),
+    write(state, {"topology": str(state.files / "topology.yaml"),
+                  "jobs": with_defaults(jobs) if jobs else default_jobs(fabric),
                   "network": {"ack_timeout": ACK_TIMEOUT}, "start_number": 0,
                   "rate": f"{min(MOST_PACKETS, TOTAL_PACKETS // len(fabric.hosts))}pps"})
 
@@ -60,43 +89,48 @@ def read(state):
 
 
 def write(state, plan):
-    (state.files / "plan.yaml").write_text(json.dumps(plan, indent=1) + "\n")
+    write_atomically(state.files / "plan.yaml", json.dumps(plan, indent=1) + "\n")
 
 
 def find_endpoint(given):
     program = find_program(given, PROGRAM, FOLDER)
     if program is None:
-        raise Problem(f"{PROGRAM} was not found; build it (ninja -C build/release {PROGRAM}), or name it with "
-                      "--endpoint")
+        raise Problem(f"the program {PROGRAM} was not found; build it (ninja -C build/release {PROGRAM}), or name it "
+                      "with --endpoint")
     return program
 
 
 def start(state, fabric, program):
-    """Starts all endpoints again, with new queue pairs, as a job that is submitted again."""
+    """Starts all endpoints again, with new queue pairs, as if the jobs were submitted again. Returns the process
+    of each host; with Slurm none."""
     stop(state)
     plan = read(state)
     if slurm.is_used(state):
         slurm_jobs.submit(state, plan["jobs"], program)
-        return
+        return {}
     write(state, plan | {"start_number": plan["start_number"] + 1, "begin": round(time.time() + BEGIN_SECONDS, 3)})
-    for host in fabric.hosts.values():
-        start_one(state, host, program)
-    say(f"{len(fabric.hosts)} endpoints send; their logs are {state.files}/endpoint-HOST.log")
+    processes = {host.name: start_one(state, host, program) for host in fabric.hosts.values()}
+    say(f"started {len(fabric.hosts)} endpoints; their logs are {state.files}/endpoint-HOST.log")
+    return processes
 
 
-def wait_for_logs(state, fabric):
-    """Waits until the jobs have written their NCCL logs, which the appliance reads only at SIGHUP."""
+def wait_for_logs(state, fabric, processes):
+    """Waits until the jobs have written their NCCL logs, which the appliance reads only at SIGHUP. Raises a Problem
+    if one of the processes has ended."""
     end = time.monotonic() + LOG_SECONDS
     expected = {host.name for job in truth.plan_jobs(fabric, plan_of(state)) for host in job["hosts"]}
     while time.monotonic() < end:
         if all(log_is_complete(state.files / "nccl" / f"{name}.log") for name in expected):
             return True
+        for host, process in processes.items():
+            if process.poll() is not None:
+                raise Problem(f"the endpoint of {host} has ended; {state.log_end(f'endpoint-{host}')}")
         time.sleep(0.1)
     return False
 
 
 def failed_jobs(state):
-    """Jobs that ended because a peer did not answer any more."""
+    """Jobs that ended because a peer stopped answering."""
     return sorted({line["job"] for path in (state.files / "endpoint").glob("*.jsonl")
                    for line in truth.json_lines(path) if line.get("event") == "job_failed"})
 
@@ -106,9 +140,9 @@ def log_is_complete(path):
 
 
 def start_one(state, host, program):
-    state.start(f"endpoint-{host.name}",
-                [program, state.files / "plan.yaml", "--host", host.name, "--interface", "eth0",
-                 "-d", state.files], host.name, {"ROCESCOPE_LAB_HOST": host.name}, prompt=True)
+    return state.start(f"endpoint-{host.name}", [
+        program, state.files / "plan.yaml", "--host", host.name, "--interface", "eth0", "-d", state.files],
+        host.name, {"ROCESCOPE_LAB_HOST": host.name}, prompt=True)
 
 
 def endpoints(state):

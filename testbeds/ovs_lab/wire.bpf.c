@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cable of the lab. Each end of a cable is an interface in the namespace of the wires; this
-// classifier runs when a frame arrives there from a switch or host. It marks, corrupts or drops the
-// frame as the end's settings require, and redirects it to the other end. Sender and receiver keep
-// their own counters, so a frame that is lost here was sent but not received.
+// A cable of the lab. Each end of a cable is an interface in the namespace of the wires. This
+// classifier runs when a frame arrives there from a switch or host. It sets a CE mark, corrupts or
+// drops the frame according to the settings of the end, and redirects it to the other end. Sender
+// and receiver have separate counters, so a frame that is dropped here was sent but not received.
 //
-// wires.py repeats the layouts of the maps.
+// wires.py contains the same layouts of the maps.
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <stddef.h>
@@ -14,7 +14,8 @@
 
 #define ENDS 65536              // one for each interface index
 #define FLOWS 65536
-#define VISIBLE_FRAMES 10       // a fault is visible from its tenth frame on (sim/fault/README.md)
+// A fault is visible from its tenth affected frame on (sim/fault/README.md).
+#define VISIBLE_FRAMES 10
 #define ETHERTYPE_IPV4 0x0800
 #define PROTOCOL_UDP 17
 #define ROCE_PORT 4791
@@ -36,7 +37,7 @@
 struct settings {
   __u32 other_end;    // interface index of the other end; 0: not connected, all frames are lost
   __u32 loss;         // probability that a frame is lost
-  __u32 bit_errors;   // probability that a frame is lost and the receiver counts a wrong FCS
+  __u32 bit_errors;   // probability that a frame is lost and the receiver counts an FCS error
   __u32 corruption;   // probability that a byte of the RoCE payload changes
   __u64 rate;         // of the virtual queue in bytes per second; 0: no CE marks
   __u32 ecn_minimum;  // bytes in the virtual queue from which on packets may be marked
@@ -54,7 +55,7 @@ struct counters {
   __u64 corrupted;
   __u64 marked;
   __u64 affected;    // by the current fault; reset when a fault starts
-  __u64 visible_ns;  // monotonic time of the tenth of these; 0: not yet
+  __u64 visible_ns;  // monotonic time of the tenth affected frame; 0: not yet
 };
 
 // A RoCE flow in the direction of one end of a wire: the ground truth of its path.
@@ -153,7 +154,7 @@ static __always_inline int mark(struct __sk_buff* skb) {
   return 1;
 }
 
-// Inverts a byte of the payload, so that the iCRC is wrong. Frames without payload are unchanged.
+// Inverts a byte of the payload, so that the iCRC is invalid. Frames without payload are unchanged.
 static __always_inline int corrupt(struct __sk_buff* skb) {
   if (skb->len <= PAYLOAD_OFFSET + ICRC_SIZE) return 0;
   const __u32 payload = skb->len - PAYLOAD_OFFSET - ICRC_SIZE;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cables of the lab. A cable is two veth pairs whose inner ends are in the namespace of the wires,
-where one BPF program (wire.bpf.c) redirects frames from one inner end to the other. Each inner end has
-the interface index of the port that it is connected to."""
+"""The cables of the lab. A cable consists of two veth pairs. Their inner ends are in the namespace of the wires,
+where a BPF program (wire.bpf.c) redirects frames from one inner end to the other. Each inner end has the interface
+index of the port that it is connected to."""
 
 import contextlib
 import ctypes
@@ -128,15 +128,16 @@ def maps(state):
     programs = [one["options"]["prog"]["id"] for one in json.loads(shown or "[]")
                 if "prog" in one.get("options", {})]
     if not programs:
-        raise Problem("the BPF program of the wires is not loaded; rebuild the lab (testbeds/lab down, up)")
+        raise Problem("the BPF program of the cables is not loaded; build the lab again: `testbeds/lab "
+                      f"down{state.option()}`, then `up`")
     with bpf.maps_of_program(programs[0], VALUES) as opened:
         yield opened
 
 
-def change(state, port, counts_anew=True, **settings):
-    """Changes settings of the end at a port: what happens to the frames that this port sends."""
+def change(state, port, resets_affected=True, **settings):
+    """Changes settings of the end at a port. They apply to the frames that this port sends."""
     with maps(state) as opened:
-        if counts_anew:
+        if resets_affected:
             counters = opened["wire_counters"].read(port.index)
             counters.affected = counters.visible_ns = 0
             opened["wire_counters"].write(port.index, counters)
@@ -147,6 +148,6 @@ def change(state, port, counts_anew=True, **settings):
 
 
 def counters(state, fabric):
-    """The counters of all ends, by port: what happened to the frames that this port sent."""
+    """The counters of all ends, by port. They count the frames that this port sent."""
     with maps(state) as opened:
         return {name: opened["wire_counters"].read(port.index) for name, port in fabric.ports.items()}

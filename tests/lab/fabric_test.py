@@ -149,7 +149,7 @@ class FaultKindsTest(unittest.TestCase):
 
     def test_every_kind_has_a_place_and_a_truth(self):
         places = {"SWITCH": "leaf0", "HOST": "host1", "HOST:HOST": "host0:host3"}
-        values = {"HOST": "host2", "other link": "leaf1:spine1"}
+        values = {"HOST": "host2", "other LINK": "leaf1:spine1"}
         for name, kind in fault_kinds.KINDS.items():
             effect = self.make(name, places.get(kind.place, "leaf0:spine0"), values.get(kind.value))
             self.assertIsInstance(effect, effects.Effect)

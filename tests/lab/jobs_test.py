@@ -51,11 +51,13 @@ class SlurmTest(unittest.TestCase):
         self.assertTrue(anywhere[-1].endswith("batch_job.py /state 1 /endpoint"), anywhere[-1])
 
     def test_only_slurm_chooses_hosts(self):
-        traffic.check_jobs([{"name": "a", "nodes": 2}], True)
+        job = {"name": "a", "nodes": 2, "phases": [{"collective": "ring"}]}
+        traffic.check_jobs([job], True, self.fabric.hosts)
         with self.assertRaisesRegex(Problem, "job a: the key `hosts` is missing; only Slurm chooses"):
-            traffic.check_jobs([{"name": "a", "nodes": 2}], False)
-        with self.assertRaisesRegex(Problem, "and so is `nodes`"):
-            traffic.check_jobs([{"name": "a"}], True)
+            traffic.check_jobs([job], False, self.fabric.hosts)
+        for nodes in (None, 0, 5, "2"):
+            with self.assertRaisesRegex(Problem, "job a: expected the key `hosts`, or `nodes`.* from 1 to 4"):
+                traffic.check_jobs([job | {"nodes": nodes}], True, self.fabric.hosts)
 
     def test_ranks_keep_the_order_of_the_plan_if_its_hosts_are_allocated(self):
         job = {"name": "a", "id": 1, "hosts": "host2,host0", "queue_pairs": 2}

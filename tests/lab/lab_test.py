@@ -263,13 +263,13 @@ class Lab(unittest.TestCase):
         lab("up", *SMALL, "--http", self.http, "--grpc", self.grpc, "--rocescope", rocescope, "--no-traffic")
         frames = [(10**6 * number, sender.packet("192.0.2.1", "192.0.2.2", 50000, 17, number, bytes(64)))
                   for number in range(20)]
-        frames[-1] = frames[-1][0], frames[-1][1][:-1] + b"?"  # a wrong ICRC
+        frames[-1] = frames[-1][0], frames[-1][1][:-1] + b"?"  # an invalid iCRC
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "capture.pcap")
             capture_file.write(path, 1, frames)
             shown = lab("replay", path, "--map", "192.0.2.2=host3", "--speed", "0.1")
         self.assertIn("192.0.2.2 is host3", shown)
-        self.assertIn("1 packets have a wrong ICRC", shown)
+        self.assertIn("1 packets have an invalid iCRC", shown)
         self.assertIn("Sent 20 packets of 1 flows; 20 arrived; 40 of 40 copies were mirrored", shown)
         self.assertIn("The appliance received 40 mirrored packets", shown)
         self.assertIn("rocescope finds 1 flows", shown)

@@ -122,7 +122,7 @@ class ReplayTest(unittest.TestCase):
                              (["192.0.2.9=host0"], "no RoCEv2 packet has the address 192.0.2.9"),
                              (["192.0.2.1=host99"], "no such host"),
                              (["192.0.2.1=host0", "192.0.2.1=host1"], "mapped twice"),
-                             (["192.0.2.1=host0", "192.0.2.2=host0"], "mapped to host0 already")):
+                             (["192.0.2.1=host0", "192.0.2.2=host0"], "already mapped to host0")):
             with self.assertRaisesRegex(Problem, words):
                 self.map(*given)
 

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   arguments.Parse(argc, argv);
 
   ns3::GlobalValue::Bind("ChecksumEnabled", ns3::BooleanValue(true));
-  // By default, ARP requests wait for up to 10 ms and three packets wait for the reply.
+  // By default, ARP delays requests by up to 10 ms and queues only three packets until the reply.
   ns3::Config::SetDefault("ns3::ArpL3Protocol::RequestJitter",
                           ns3::StringValue("ns3::ConstantRandomVariable[Constant=0]"));
   ns3::Config::SetDefault("ns3::ArpCache::PendingQueueSize", ns3::UintegerValue(64));

@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   }
   ns3::Ipv4GlobalRoutingHelper::PopulateRoutingTables();
 
-  // From here on: the recording.
+  // Export of the telemetry.
   Exporter exporter(options);
   for (uint32_t i = 0; i < kLeaves; ++i) {
     exporter.AddSwitch(leaves.Get(i), "leaf" + std::to_string(i), Tier::kLeaf);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An ns-3 application that sends RDMA WRITEs as RoCEv2 packets over stock UDP sockets: a minimal
-// reliable transport with ACKs, NAKs, retransmission, CNPs and a congestion window. It knows
-// nothing about telemetry.
+// reliable transport with ACKs, NAKs, retransmission, CNPs and a congestion window. It does not
+// depend on the export of telemetry.
 #pragma once
 
 #include <ns3/application.h>
@@ -33,9 +33,10 @@ class RoceApplication : public ns3::Application {
 
   explicit RoceApplication(ns3::Ipv4Address address) : address_(address) {}
 
-  // Creates a queue pair. Give the result to Connect of the other end.
+  // Creates a queue pair. Pass the result to Connect of both hosts.
   QueuePair AddQueuePair();
-  // Connects the queue pair with that of another host. It sends messages if their size is not 0.
+  // Connects the queue pair with the queue pair of another host. It sends messages if their size is
+  // not 0.
   void Connect(const QueuePair& own, const QueuePair& remote, const Message& messages);
 
   uint64_t packets_sent() const { return packets_sent_; }

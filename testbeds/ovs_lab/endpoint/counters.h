@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of a NIC. One row is a counter's name and description. Names that the NICs of Mellanox
-// have too are those of mlx5's hw_counters.
+// Counters of a NIC. Each row has the name and the description of a counter. Counters that mlx5
+// also has have the names of its hw_counters.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace rocescope::endpoint {
 #define ROCESCOPE_ENDPOINT_COUNTERS(ROW)                                                    \
   ROW(sent_packets, "RoCEv2 packets sent, including ACKs, NAKs and CNPs")                   \
   ROW(received_packets, "RoCEv2 packets received and accepted")                             \
-  ROW(retransmitted_packets, "request packets sent again")                                  \
+  ROW(retransmitted_packets, "retransmitted request packets")                               \
   ROW(naks_sent, "NAKs sent for a PSN sequence error")                                      \
   ROW(rx_write_requests, "RDMA WRITE requests received")                                    \
   ROW(out_of_sequence, "request packets received out of sequence")                          \
@@ -23,7 +23,7 @@ namespace rocescope::endpoint {
   ROW(np_cnp_sent, "CNPs sent")                                                             \
   ROW(rp_cnp_handled, "CNPs received and handled")                                          \
   ROW(rx_icrc_encapsulated, "packets dropped because of a wrong iCRC")                      \
-  ROW(connecting_packets, "request packets sent again before the first answer of the peer") \
+  ROW(connecting_packets, "request packets repeated before the first answer of the peer")   \
   ROW(rx_malformed, "packets dropped because their lengths or headers are inconsistent")    \
   ROW(rx_unknown_queue_pair, "packets dropped because no queue pair has their number")      \
   ROW(tx_errors, "packets that the interface did not accept")                               \

@@ -113,7 +113,7 @@ class Runner {
     for (const int descriptor : watched) {
       epoll_event event{.events = EPOLLIN, .data = {.fd = descriptor}};
       if (epoll_ctl(poll_.number(), EPOLL_CTL_ADD, descriptor, &event) != 0) {
-        return SystemFailure("cannot watch a descriptor");
+        return SystemFailure("cannot add a descriptor to the event queue");
       }
     }
     return {};

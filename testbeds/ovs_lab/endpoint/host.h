@@ -17,7 +17,7 @@
 
 namespace rocescope::endpoint {
 
-// Receives what happens to the jobs of a host.
+// Receives the events of the jobs of a host.
 class HostObserver : public JobObserver {
  public:
   virtual void JobStarted(const Job& job) = 0;
@@ -36,7 +36,7 @@ class Host {
        HostObserver& observer);
 
   void Receive(topology::NicIndex nic, std::span<const uint8_t> frame, Timestamp now);
-  // Does all that is due. Call it after Receive and at the time of Next.
+  // Executes all events that are due. Call it after Receive and at the time of Next.
   void Advance(Timestamp now);
   Timestamp Next() const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host reports about its jobs: NCCL logs and `rdma resource show qp`, in the formats of
+// The logs of the jobs of a host: NCCL logs and `rdma resource show qp`, in the formats of
 // sim/emit/host_files.h.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job as a plan file describes it, and what follows from it on all hosts alike: the transfers of
-// its collectives, its channels, and the numbers of their queue pairs. No host has to ask another
-// one: all values depend only on the plan file.
+// A job of a plan file, and the values that are derived from it: the transfers of its collectives,
+// its channels, and the numbers of their queue pairs. They depend only on the plan file, so all
+// hosts derive the same values without communicating.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Phase {
   std::vector<std::vector<uint32_t>> groups;  // ranks of the job; empty: one group with all
 };
 
-// The format of sim/scenario, with the keys that make sense here.
+// The keys of a job in sim/scenario that the endpoint supports.
 struct JobOptions {
   std::string name;
   uint64_t id = 1;
@@ -91,7 +91,7 @@ class QueuePairNumbers {
  public:
   struct Options {
     uint64_t seed = 1;
-    uint32_t start_number = 0;  // programs that start again have other numbers
+    uint32_t start_number = 0;  // another number gives other queue pair numbers and PSNs
     bool random_first_psn = true;
   };
   explicit QueuePairNumbers(const Options& options) : options_(options) {}

@@ -17,7 +17,7 @@
 
 namespace rocescope::endpoint {
 
-// Where the frames of a NIC go.
+// Sends the frames of a NIC.
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
@@ -35,7 +35,7 @@ class Nic {
                  double line_rate, Timestamp patience_ends, QueuePairObserver& observer);
 
   // Responses are sent by the next call of Advance, so that ACKs of frames that arrived together
-  // become one.
+  // are combined.
   void Receive(std::span<const uint8_t> frame, Timestamp now);
   // Handles timeouts, and sends all packets that are due.
   void Advance(Timestamp now);

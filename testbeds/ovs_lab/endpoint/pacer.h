@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The limit of the rate at which a host sends request packets.
+// Limits the rate at which a host sends request packets.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Pacer {
 
   // The time from which the next packet may be sent.
   Timestamp next() const { return next_; }
-  // Notes that a frame of this length is sent now.
+  // Records that a frame of this length is sent now.
   void Count(uint64_t bytes, Timestamp now) {
     const double seconds = limit_.bits_per_second > 0
                                ? static_cast<double>(bytes) * 8 / limit_.bits_per_second

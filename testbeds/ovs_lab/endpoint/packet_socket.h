@@ -64,7 +64,7 @@ class PacketSocket final : public FrameSink {
 // unreachable port for the received packets.
 Result<Descriptor> OccupyRocePort();
 
-// Reads /proc/net/dev of the network namespace. Zeros if the interface is not there.
+// Reads /proc/net/dev of the network namespace. All counters are 0 if the interface does not exist.
 InterfaceCounters ReadInterfaceCounters(const std::string& interface);
 
 }  // namespace rocescope::endpoint

@@ -17,7 +17,7 @@
 
 namespace rocescope::endpoint {
 
-// Reads the keys of one map. A key that only the simulator supports is an error that says so.
+// Reads the keys of one map. A key that only the simulator supports is an error.
 class PlanMap {
  public:
   PlanMap(const topology::YamlNode& node, std::string_view what,

@@ -95,7 +95,7 @@ class QueuePair {
 
   void Receive(const Packet& packet, Timestamp now);
   // Removes and returns the ACKs, NAKs and CNPs to send. Several ACKs without a NAK in between
-  // become one.
+  // are combined.
   std::vector<Packet> TakeResponses();
   bool has_responses() const { return !responses_.empty(); }
 

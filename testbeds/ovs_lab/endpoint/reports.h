@@ -16,7 +16,7 @@
 
 namespace rocescope::endpoint {
 
-// Counters of a network interface, as the kernel has them.
+// The kernel's counters of a network interface.
 struct InterfaceCounters {
   uint64_t rx_bytes = 0;
   uint64_t rx_packets = 0;

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Invalid input of testbeds/lab: messages, exit codes, and the files that remain.
+
+    commands_test.py TESTBEDS [UNITTEST ARGUMENT...]
+"""
+
+import argparse
+import errno
+import io
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import lab_modules  # noqa: F401 (the modules of the lab, below, need it)
+from shown_fabric import shown
+
+import appliance
+import build
+import capture
+import commands
+import fault_kinds
+import regression
+import score
+import state as states
+import system
+import traffic
+from fabric import Fabric
+from problem import Problem
+
+LAB = pathlib.Path(commands.__file__).resolve().parents[1] / "lab"
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.enterContext(mock.patch.object(states, "ROOT", self.folder / "labs"))
+        self.enterContext(mock.patch.object(sys, "stderr", io.StringIO()))
+        self.fabric = Fabric(shown())
+
+    def lab(self, **content):
+        state = states.State("lab")
+        state.create()
+        state.save({"fabric": shown(), "complete": True, "http": 1, "rocescope": "/rocescope", **content})
+        return state
+
+    def file(self, text):
+        path = self.folder / "jobs.json"
+        path.write_text(text)
+        return path
+
+
+class CommandLineTest(unittest.TestCase):
+    """The program itself, with commands that do not require root."""
+
+    def run_lab(self, code, message, *words):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([LAB, *words], capture_output=True, text=True,
+                                  env={**os.environ, "ROCESCOPE_LAB_STATE": f"{folder}/labs"})
+            self.assertEqual(os.listdir(folder), [], words)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
+    def test_an_invalid_command_line_has_exit_code_2(self):
+        self.run_lab(2, "argument --leaves: '0' is not a whole number from 1 on", "up", "--leaves", "0")
+        self.run_lab(2, "argument --hosts: '2.5' is not a whole number", "up", "--hosts", "2.5")
+        self.run_lab(2, "argument --sflow-polling: '-1' is not", "up", "--sflow-polling=-1")
+        self.run_lab(2, "argument --http: '65536' is not a port number", "up", "--http", "65536")
+        self.run_lab(2, "argument --seconds: 'nan' is not a number above 0", "capture", "-d", "x", "--seconds", "nan")
+        self.run_lab(2, "argument --seconds: '-1' is not a number above 0", "fault", "down", "a:b", "--seconds", "-1")
+        self.run_lab(2, "unknown options: -1ms", "fault", "delay", "leaf0:spine0", "-1ms")
+        self.run_lab(2, "invalid choice: 'nothing'", "fault", "nothing", "leaf0")
+
+    def test_a_command_that_is_impossible_has_exit_code_3(self):
+        self.run_lab(3, "--name: 'my lab' cannot be the name of a lab", "score", "--name", "my lab")
+        self.run_lab(3, 'the lab "lab2" is not up; `testbeds/lab up --name lab2` builds it', "score", "--name", "lab2")
+
+
+class ArgumentsTest(Folder):
+    def problem(self, function, *arguments):
+        with self.assertRaises(Problem) as raised:
+            function(*arguments)
+        return str(raised.exception)
+
+    def test_which_commands_require_root(self):
+        parser = argparse.ArgumentParser()
+        commands.add_to(parser)
+        self.assertTrue(parser.parse_args(["fault", "down", "a:b"]).needs_root)
+        self.assertFalse(parser.parse_args(["score"]).needs_root)
+        with mock.patch.object(system.os, "geteuid", lambda: 1000):
+            self.assertIn("run it as root", self.problem(system.require_root))
+
+    def test_a_planned_fault_is_checked(self):
+        self.assertEqual(commands.planned_fault("20 5.5 loss leaf0:spine1 1%", 60),
+                         (20, 5.5, "loss", "leaf0:spine1", "1%"))
+        self.assertEqual(commands.planned_fault("0 5 down leaf0:spine1", 60), (0, 5, "down", "leaf0:spine1", None))
+        for text in ("", "loss leaf0:spine1", "1 2 loss", "-1 2 down a:b", "1 0 down a:b", "nan 2 down a:b",
+                     "1 inf down a:b", "1 2 loss a:b 1% more"):
+            self.assertIn("expected ONSET DURATION", self.problem(commands.planned_fault, text, 60))
+        self.assertIn("unknown kind of fault lost", self.problem(commands.planned_fault, "1 2 lost a:b", 60))
+        self.assertIn("after the end of the capture (60 s)", self.problem(commands.planned_fault, "60 2 down a:b", 60))
+
+    def test_a_jobs_file_is_checked(self):
+        jobs = [{"name": "a", "hosts": "host[0-1]", "phases": [{"collective": "ring"}]}]
+        self.assertEqual(commands.read_jobs(self.file(json.dumps(jobs))), jobs)
+        self.assertEqual(commands.read_jobs(self.file(json.dumps({"jobs": jobs}))), jobs)
+        for text, words in (("{", "jobs.json: not a JSON file: "), ("", "not a JSON file"), ("[]", "expected a list"),
+                            ("{}", "expected a list"), ("5", "expected a list"), ('{"jobs": {}}', "expected a list")):
+            self.assertIn(words, self.problem(commands.read_jobs, self.file(text)))
+        (self.folder / "jobs.json").write_bytes(b"\xff")
+        self.assertIn("not a JSON file", self.problem(commands.read_jobs, self.folder / "jobs.json"))
+        self.assertIn("No such file", self.problem(commands.read_jobs, self.folder / "missing"))
+
+    def test_the_jobs_are_checked_before_the_lab_is_built(self):
+        good = {"name": "a b", "hosts": "host[0,2]", "phases": [{"collective": "ring"}]}
+        traffic.check_jobs(None, False, self.fabric.hosts)
+        traffic.check_jobs([good], False, self.fabric.hosts)
+        for change, words in (({"hosts": "host9"}, "job a b: `hosts`: the lab has no host host9"),
+                              ({"hosts": ""}, "the lab has no host ''"), ({"hosts": ["host0"]}, "in one string"),
+                              ({"hosts": "host[a-b]"}, "in one string"), ({"phases": []}, "expected the key `phases`"),
+                              ({"phases": [{}]}, "`collective`"), ({"phases": 1}, "`phases`")):
+            self.assertIn(words, self.problem(traffic.check_jobs, [good | change], False, self.fabric.hosts))
+        self.assertIn("job 1: expected an object", self.problem(traffic.check_jobs, [5], False, self.fabric.hosts))
+
+    def test_jobs_without_a_name_or_id_get_those_of_the_endpoint(self):
+        self.assertEqual(traffic.with_defaults([{"hosts": "host0"}, {"name": "a", "id": 9}]),
+                         [{"name": "job1", "id": 1, "hosts": "host0"}, {"name": "a", "id": 9}])
+
+    def test_ports_that_are_in_use_are_found_before_the_lab_is_built(self):
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            one.listen()
+            used = one.getsockname()[1]
+            self.assertIn(f"port {used} of 127.0.0.1 cannot be used",
+                          self.problem(appliance.check_ports, used, used - 1))
+            self.assertIn("with --grpc", self.problem(appliance.check_ports, regression.free_port(), used))
+        self.assertIn("the same port", self.problem(appliance.check_ports, 8080, 8080))
+
+
+class FaultValuesTest(Folder):
+    def problem(self, *words):
+        with self.assertRaises(Problem) as raised:
+            fault_kinds.make(None, self.fabric, *words)
+        return str(raised.exception)
+
+    def test_the_message_names_the_fault_and_what_is_expected(self):
+        for words, expected in ((("loss", "leaf0:spine0", "200%"), "fault loss: 200%: expected a percentage above 0%"),
+                                (("delay", "leaf0:spine0", "-1ms"), "fault delay: -1ms: expected a time from 100us"),
+                                (("burst", "host0:host1", "10%"), "10%: expected a rate of at least 1 bit/s"),
+                                (("rate", "leaf0:spine0", "0.5"), "0.5: expected a rate"),
+                                (("burst", "host0", "1M"), "host0: expected two different hosts"),
+                                (("burst", "host0:host0", "1M"), "expected two different hosts"),
+                                (("blackhole", "leaf0", "host9"), "host9: no such host; the lab has host0, "),
+                                (("loss", "leaf0:leaf9", "1%"), "leaf0:leaf9: no such link; "),
+                                (("blackhole", "leaf0", None), "the value is missing: HOST")):
+            self.assertIn(expected, self.problem(*words))
+
+    def test_the_output_shows_a_fraction_as_a_percentage(self):
+        self.assertEqual(fault_kinds.shown_value("loss", "0.5"), "50 % of the frames")
+        self.assertEqual(fault_kinds.shown_value("loss", "0.5%"), "0.5 % of the frames")
+        self.assertEqual(fault_kinds.shown_value("loss", None), "1 % of the frames")
+        self.assertEqual(fault_kinds.shown_value("delay", "20ms"), "added delay 20ms")
+        self.assertEqual(fault_kinds.shown_value("rate", "10%"), "remaining rate 10%")
+        self.assertEqual(fault_kinds.shown_value("down", None), "")
+
+
+class StateTest(Folder):
+    def test_a_lab_that_was_not_built_completely_is_not_used(self):
+        state = states.State("lab2")
+        state.create()
+        with self.assertRaisesRegex(Problem, 'the lab "lab2" is not complete.*`testbeds/lab down --name lab2`'):
+            state.require()
+        state.save({"complete": False})
+        self.assertEqual(state.require(), {"complete": False})
+        with self.assertRaisesRegex(Problem, "is not complete"):
+            state.require_complete()
+        with self.assertRaisesRegex(Problem, "exists, or an earlier one was not removed"):
+            state.create()
+
+    def test_a_full_disk_leaves_the_old_content(self):
+        state = self.lab()
+        old = (state.path / "lab.json").read_text()
+        with mock.patch.object(states.os, "replace", side_effect=FULL):
+            with self.assertRaisesRegex(Problem, "lab.json: cannot be written: No space left"):
+                state.save({})
+        self.assertEqual((state.path / "lab.json").read_text(), old)
+        self.assertEqual(sorted(os.listdir(state.path)), ["lab.json", "run"])
+
+    def test_a_lab_that_cannot_be_built_is_removed(self):
+        options = build.Options(**regression.SMALL, http=regression.free_port(), grpc=regression.free_port(),
+                                rocescope=sys.executable, endpoint=sys.executable)
+        with mock.patch.object(build, "check_machine"), \
+                mock.patch.object(build.fabrics, "generate", return_value=self.fabric), \
+                mock.patch.object(build, "build", side_effect=FULL), \
+                self.assertRaisesRegex(Problem, "cannot build the lab in .*: .*No space left"):
+            build.up(states.State("lab"), options)
+        self.assertEqual(os.listdir(self.folder / "labs"), [])
+
+    def test_an_endpoint_that_ends_is_a_problem_with_its_last_words(self):
+        state = self.lab()
+        (state.files / "endpoint-host0.log").write_text("plan.yaml:1:2: two jobs have the id 1\n")
+        (state.files / "plan.yaml").write_text(json.dumps({"jobs": traffic.default_jobs(self.fabric)}))
+        with self.assertRaisesRegex(Problem, "the endpoint of host0 has ended; .*two jobs have the id 1"):
+            traffic.wait_for_logs(state, self.fabric, {"host0": mock.Mock(poll=lambda: 3)})
+
+
+class CaptureTest(Folder):
+    def setUp(self):
+        super().setUp()
+        self.state = self.lab()
+        self.run_folder = self.folder / "run"
+        self.enterContext(mock.patch.object(capture, "require_program"))
+
+    def capture(self, *planned):
+        capture.capture(self.state, self.run_folder, 60, list(planned))
+
+    def test_an_existing_run_is_not_overwritten(self):
+        self.run_folder.mkdir()
+        (self.run_folder / "mirror.pcap").write_text("kept")
+        with self.assertRaisesRegex(Problem, "mirror.pcap exists already"):
+            self.capture()
+        self.assertEqual((self.run_folder / "mirror.pcap").read_text(), "kept")
+        with self.assertRaisesRegex(Problem, "cannot create the directory"):
+            capture.prepare(self.run_folder / "mirror.pcap")
+
+    def test_faults_are_checked_before_anything_is_written(self):
+        with self.assertRaisesRegex(Problem, "no such link"):
+            self.capture((1, 2, "loss", "leaf0:leaf1", "1%"))
+        self.assertFalse(self.run_folder.exists())
+
+    def test_a_failed_capture_leaves_only_other_files(self):
+        self.run_folder.mkdir()
+        (self.run_folder / "notes").write_text("mine")
+
+        def fill(_, fabric, folder, *rest):
+            (folder / "mirror.pcap").write_text("part")
+            (folder / "nccl").mkdir()
+            raise FULL
+        with mock.patch.object(capture, "record_run", fill), \
+                self.assertRaisesRegex(Problem, "run: the capture cannot be written: .*No space left"):
+            self.capture()
+        self.assertEqual(os.listdir(self.run_folder), ["notes"])
+
+    def test_a_recorder_that_failed_is_a_problem(self):
+        (self.state.files / "recorder.log").write_text("tcpdump: Unable to write output\n")
+        process = mock.Mock(wait=lambda *_: 1)
+        with mock.patch.object(self.state, "start", return_value=process), \
+                mock.patch.object(capture, "wait_for_captures"), mock.patch.object(capture, "record"), \
+                mock.patch.object(capture.faults, "heal"), \
+                self.assertRaisesRegex(Problem, "the recorder failed with exit code 1; .*Unable to write output"):
+            self.capture()
+        process.terminate.assert_called_once()
+
+
+class ScoreTest(Folder):
+    def test_an_appliance_that_does_not_answer_is_a_problem(self):
+        state = self.lab(http=regression.free_port())
+        with self.assertRaisesRegex(Problem, "the appliance does not answer on 127.0.0.1:.*appliance.log"):
+            score.score_appliance(state)
+
+    def test_a_capture_is_scored_without_a_lab(self):
+        with mock.patch.object(score, "find_program", return_value=None), \
+                self.assertRaisesRegex(Problem, "the program rocescope was not found"):
+            score.score_capture(states.State("lab"), "run", [])
+
+
+if __name__ == "__main__":
+    unittest.main()
