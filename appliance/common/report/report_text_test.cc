@@ -234,7 +234,8 @@ TEST_F(ReportTextTest, AReportHasTheGivenWidth) {
     // The table of connections has no dispensable columns.
     const bool is_table =
         line.find("10.0.0.") != std::string::npos || line.find("A->B") != std::string::npos;
-    if (!is_table) EXPECT_LE(line.size(), 80u) << line;
+    if (is_table) continue;
+    EXPECT_LE(line.size(), 80u) << line;
   }
 }
 
