@@ -42,7 +42,7 @@ async function open(data: Stored) {
 
 async function settle() {
   for (let turn = 0; turn < 20; ++turn) {
-    await act(() => new Promise((resolve) => setTimeout(resolve, 0)));
+    await act(() => new Promise<void>((resolve) => setTimeout(resolve, 0)));
     if (turn > 1 && !/Loading/.test(mainText())) return;
   }
 }
@@ -69,6 +69,7 @@ const shapeOf = (link: string) => link.replace(/^(#\/\w+)\/[^?]+/, "$1/NAME").re
 const valuesOf = (link: string, name: string) => (new URLSearchParams(link.split("?")[1]).get(name) ?? "");
 
 beforeEach(() => {
+  Element.prototype.scrollIntoView ??= () => {}; // not in happy-dom
   parent = document.createElement("div");
   document.body.append(parent);
 });
