@@ -26,7 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from api_time import nanoseconds  # noqa: E402
 
 SIMULATOR = ROCESCOPE = SCENARIO = LIVE = ""
-LASTS = ("gray_loss", "leaf1:Ethernet17")
+LASTS = ("gray_loss", "leaf1:Ethernet13")
 RECURS = ("slow_receiver", "host4:mlx5_2")
 EVERY = 12  # seconds
 FIRST_ANSWER = 60  # seconds from the start of the program
