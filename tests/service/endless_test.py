@@ -48,7 +48,7 @@ class Endless(unittest.TestCase):
                               f"onset: 8ms, duration: 5ms, every: {EVERY}ms",
                               pathlib.Path(SCENARIO).read_text())
         self.assertEqual(count, 1)
-        scenario.write_text(text)
+        scenario.write_text(re.sub(r"^duration: .*$", "duration: 200ms", text, flags=re.M))
         self.begin = time.time()
         self.live = subprocess.Popen(
             [LIVE, scenario, "--build", programs, "--http", "127.0.0.1:0", "--grpc", played_run.free_address()],
