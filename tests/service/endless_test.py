@@ -26,7 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from api_time import nanoseconds  # noqa: E402
 
 SIMULATOR = ROCESCOPE = SCENARIO = LIVE = ""
-LASTS = ("gray_loss", "leaf1:Ethernet17")
+LASTS = ("gray_loss", "leaf1:Ethernet13")
 RECURS = ("slow_receiver", "host4:mlx5_2")
 EVERY = 12  # seconds
 FIRST_ANSWER = 60  # seconds from the start of the program
@@ -48,7 +48,7 @@ class Endless(unittest.TestCase):
                               f"onset: 8ms, duration: 5ms, every: {EVERY}ms",
                               pathlib.Path(SCENARIO).read_text())
         self.assertEqual(count, 1)
-        scenario.write_text(text)
+        scenario.write_text(re.sub(r"^duration: .*$", "duration: 200ms", text, flags=re.M))
         self.begin = time.time()
         self.live = subprocess.Popen(
             [LIVE, scenario, "--build", programs, "--http", "127.0.0.1:0", "--grpc", played_run.free_address()],

@@ -55,7 +55,7 @@ TEST(FindingText, SaysThatCountersAreReadTooSeldomForTheWindow) {
           "undetectable_kinds: 'flap' }"),
       AllOf(StartsWith("FAULTS: none found; only 22 of 23 fault types are detectable"),
             HasSubstr("  Counters are read only every 15.0 ms, but the analysis window is 1.0 ms."),
-            HasSubstr("Use a --window of 15.0 ms\n  or longer.\n")));
+            HasSubstr("Use a --window of 15.0 ms or longer.\n")));
 }
 
 TEST(FindingText, ExplainsWhyTelemetryIsNotUsable) {

@@ -18,7 +18,7 @@ type Stored = Record<string, unknown>;
 const kFakeAppliance: string = "../browser/fake_appliance.mjs"; // it has no types
 const kFileSystem: string = "node:fs";
 const kMostAlike = 12; // links that differ only in the values of their parameters
-const kUnanswered = /does not contain|is not in the topology|unknown finding|unknown job|loading|rejected|does not respond/i;
+const kUnanswered = /does not contain|is not in the topology|unknown finding|unknown job|loading|rejected|does not respond|this view failed/i;
 
 async function readData(): Promise<Stored> {
   const { env } = (globalThis as unknown as { process: { env: Record<string, string | undefined> } }).process;
@@ -42,7 +42,7 @@ async function open(data: Stored) {
 
 async function settle() {
   for (let turn = 0; turn < 20; ++turn) {
-    await act(() => new Promise((resolve) => setTimeout(resolve, 0)));
+    await act(() => new Promise<void>((resolve) => setTimeout(resolve, 0)));
     if (turn > 1 && !/Loading/.test(mainText())) return;
   }
 }
@@ -69,6 +69,12 @@ const shapeOf = (link: string) => link.replace(/^(#\/\w+)\/[^?]+/, "$1/NAME").re
 const valuesOf = (link: string, name: string) => (new URLSearchParams(link.split("?")[1]).get(name) ?? "");
 
 beforeEach(() => {
+  // Not in happy-dom, which draws nothing.
+  Element.prototype.scrollIntoView ??= () => {};
+  (globalThis as { Path2D?: unknown }).Path2D ??= class {
+    moveTo() {}
+    lineTo() {}
+  };
   parent = document.createElement("div");
   document.body.append(parent);
 });
