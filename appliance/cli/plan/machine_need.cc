@@ -58,9 +58,9 @@ uint64_t CounterSeries(const Fabric& fabric, const PlanOptions& options) {
 }  // namespace
 
 uint64_t MachineNeed::ReceiveCores() const {
-  uint64_t cores = 0;
-  for (const ReceiveNeed& each : collectors) cores += each.cores;
-  return cores;
+  uint64_t sum = 0;
+  for (const ReceiveNeed& each : collectors) sum += each.cores;
+  return sum;
 }
 
 bool MachineNeed::FitsIn(const PlanOptions& options) const {

@@ -115,11 +115,11 @@ TEST_F(FindingCallsTest, InvalidRequestsNameTheField) {
   ServiceError error = ErrorOf(&Service::MuteFindings, request);
   EXPECT_THAT(error.message, HasSubstr("kind: expected a fault kind, found \"nic_crahs\"; did you "
                                        "mean \"nic_crash\"?"));
-  for (const int64_t seconds : {int64_t{0}, int64_t{-1}, int64_t{30 * 86'400 + 1}, INT64_MAX}) {
+  for (const int64_t duration : {int64_t{0}, int64_t{-1}, int64_t{30 * 86'400 + 1}, INT64_MAX}) {
     request = Of<v1::MuteFindingsRequest>();
-    request.mutable_duration()->set_seconds(seconds);
+    request.mutable_duration()->set_seconds(duration);
     error = ErrorOf(&Service::MuteFindings, request);
-    ASSERT_THAT(error.violations, SizeIs(1)) << seconds;
+    ASSERT_THAT(error.violations, SizeIs(1)) << duration;
     EXPECT_EQ(error.violations[0].field, "duration");
   }
   request.mutable_duration()->set_seconds(30 * 86'400);
