@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "appliance/common/report/finding_sentence.h"
 #include "appliance/daemon/core/node_names.h"
@@ -49,7 +50,7 @@ void OwnJobs::AddHost(const std::string& host) {
     return;
   }
   const std::vector<topology::NodeIndex> found = node_names_.Find(host);
-  hosts_.insert(found.begin(), found.end());
+  if (found.size() == 1) hosts_.insert(found.front());
 }
 
 bool OwnJobs::HasAny(const google::protobuf::RepeatedPtrField<std::string>& job_ids) const {

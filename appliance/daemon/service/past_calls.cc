@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -324,8 +325,8 @@ ServiceStatus Service::PastServiceLevels(const Caller& caller,
       ReadPast(*history_, QueryOf(AnswerPart::kServiceLevels, in.at_time(), *list), past);
   if (!version) return tl::unexpected(version.error());
   if (!job->empty() || !own->AreAll()) {
-    std::vector<std::string> ids = {*job};
-    if (job->empty()) ids.assign(own->ids().begin(), own->ids().end());
+    std::set<std::string, std::less<>> ids = {*job};
+    if (job->empty()) ids = own->ids();
     std::vector<v1::Job> jobs;
     for (const std::string& id : ids) {
       v1::GetJobResponse details;

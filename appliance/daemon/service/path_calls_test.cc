@@ -43,7 +43,7 @@ class PathCalls : public ServiceTest {
     const Snapshot one = OneFlow("host0", "host1");
     std::vector<FlowPath> paths;
     for (uint32_t i = 0; i < count; ++i) {
-      paths.push_back((*one.paths)[0]);
+      paths.push_back(*one.paths->begin());
       paths.back().flow.destination_qpn = Qpn{100 + i};
     }
     Snapshot snapshot;
@@ -98,11 +98,12 @@ TEST_F(PathCalls, ABatchFindsTheSamePathsAsSingleCalls) {
 
 TEST_F(PathCalls, EndpointsOfAJobAreRanks) {
   Snapshot snapshot = OneFlow("host0", "host1");
-  const FlowKey flow = (*snapshot.paths)[0].flow;
+  const FlowKey flow = snapshot.paths->begin()->flow;
   Connection connection;
   connection.endpoints[0] = {.address = flow.source, .qpn = Qpn{6}};
   connection.endpoints[1] = {.address = flow.destination, .qpn = flow.destination_qpn};
-  snapshot.connections = std::make_shared<const ConnectionList>(ConnectionList{connection});
+  snapshot.connections =
+      std::make_shared<const ConnectionList>(std::vector<Connection>{connection});
   Attribution attribution;
   for (const char* id : {"nccl-1", "nccl-2"}) attribution.jobs.emplace_back().job.id = id;
   attribution.endpoints.push_back({RankClaim{.job = 1, .rank = 3}, RankClaim{.job = 1, .rank = 5}});

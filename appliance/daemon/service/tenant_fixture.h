@@ -163,8 +163,8 @@ class TenantTest : public ServiceTest {
     AddJob("nccl-aaa", kOwnNumber, "pretrain", "alice", {"host0", "host1"}, attribution);
     AddJob("nccl-zzz", kOtherNumber, "secretname", "mallory", {"host2", "host3"}, attribution);
     AddJob("nccl-yyy", kOtherNumber + 1, "pretrain", "mallory", {"host3"}, attribution);
-    const ConnectionList connections = {Between("host0", "host1", 10),
-                                        Between("host2", "host3", 20)};
+    const std::vector<Connection> connections = {Between("host0", "host1", 10),
+                                                 Between("host2", "host3", 20)};
     std::vector<FlowPath> paths;
     for (uint32_t i = 0; i < connections.size(); ++i) {
       attribution.endpoints.push_back(
