@@ -150,7 +150,8 @@ class OnCall(unittest.TestCase):
     def test_a_bundle_has_what_a_running_appliance_answers(self):
         with self.appliance() as at:
             done, files = self.bundle("--appliance", f"http://{at['dashboard']}/")
-        self.assertEqual(set(files), PARTS)
+        # Without a topology, there are no findings.
+        self.assertEqual(set(files), PARTS - {"findings.json"})
         for name, text in files.items():
             if name.endswith(".json"):
                 json.loads(text)

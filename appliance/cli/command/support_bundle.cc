@@ -49,13 +49,14 @@ struct BundlePage {
   std::string_view name;
   std::string_view path;
   std::string_view reason;
+  bool needs_topology = false;  // the appliance answers only if its configuration names a topology
 };
 constexpr std::array kBundlePages = {
     BundlePage{"health.json", "/api/v1/health", "state of the appliance"},
     BundlePage{"problems.json", "/api/v1/problems?page_size=1000", "problems that `doctor` prints"},
     BundlePage{"sources.json", "/api/v1/sources", "telemetry sources with their counters"},
     BundlePage{"findings.json", "/api/v1/findings?page_size=1000",
-               "active and recent findings (at most 1,000)"},
+               "active and recent findings (at most 1,000)", true},
     BundlePage{"metrics.txt", "/metrics", "counters of the appliance, fabric and jobs"}};
 constexpr size_t kMostPageBytes = size_t{16} << 20;
 
@@ -190,9 +191,10 @@ std::vector<BundlePart> CollectParts(const SupportBundleOptions& options,
     secrets = SecretsOf(*config);
     add("configuration.yaml", "configuration with all defaults, without secrets",
         DumpConfigWithoutSecrets(*config));
-    add("files.txt", "sizes of the files of history and jobs, and free disk space",
+    add("files.txt", "sizes of the files of history, jobs and findings, and free disk space",
         FilesOfDatabase("history.file", config->history.file) +
-            FilesOfDatabase("jobs.file", config->jobs.file));
+            FilesOfDatabase("jobs.file", config->jobs.file) +
+            FilesOfDatabase("findings.file", config->findings.file));
     if (const auto url = UrlOf(config->http); url && !options.is_page_given) page.url = *url;
   } else {
     // The errors may quote a secret that is at a wrong place.
@@ -203,11 +205,14 @@ std::vector<BundlePart> CollectParts(const SupportBundleOptions& options,
                                  options.config)
                    : config.error().message);
     add("configuration.yaml", "configuration with all defaults, without secrets", missing);
-    add("files.txt", "sizes of the files of history and jobs, and free disk space",
+    add("files.txt", "sizes of the files of history, jobs and findings, and free disk space",
         MakeError(config.error().code, "the configuration, which names them, is missing"));
   }
   const PageReader read = reader(page);
-  for (const BundlePage& one : kBundlePages) add(one.name, one.reason, read(one.path));
+  for (const BundlePage& one : kBundlePages) {
+    if (one.needs_topology && config && config->topology.empty()) continue;
+    add(one.name, one.reason, read(one.path));
+  }
 
   for (BundlePart& part : parts) {
     if (part.content) {

@@ -45,9 +45,10 @@ std::string MachineText(const Plan& plan) {
     return text + "  not compared with a machine: state its --cores and --memory\n";
   }
   if (need.FitsIn(options)) {
-    text += fmt::format("  fits the machine:{}{}\n",
-                        options.cores ? " " + Counted(*options.cores, "core") : "",
-                        options.memory ? " " + HumanBytes(*options.memory) + " of memory" : "");
+    text += fmt::format("  fits the machine: {}{}{}\n",
+                        options.cores ? Counted(*options.cores, "core") : "",
+                        options.cores && options.memory ? ", " : "",
+                        options.memory ? HumanBytes(*options.memory) + " of memory" : "");
   }
   return text;
 }
