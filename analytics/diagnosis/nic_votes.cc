@@ -55,8 +55,8 @@ constexpr double kOneMoment = 0.5;
 constexpr double kLeastExplained = 0.8;
 // Observed paths must explain this fraction of the counts.
 constexpr double kLeastObserved = 0.5;
-// A NIC has lost packets if it counts more than this many times what port counters explain, and what
-// NICs count that the fault does not affect.
+// A NIC has lost packets if it counts more than this many times what port counters explain, and
+// what NICs count that the fault does not affect.
 constexpr double kExcess = 4;
 // A NIC that counts fewer packets is not considered to lose any.
 constexpr double kLeastCount = 3;
@@ -203,9 +203,9 @@ std::map<uint32_t, double> ExplainedLosses(const DiagnosisInput& input,
 }
 
 // What a NIC counts if the fault does not affect it: the median of the senders or of the receivers
-// with traffic, whichever is less. Both ends of a connection count a loss, so losses everywhere in the fabric raise
-// both medians. Losses at one link of a leaf affect few senders but often most receivers, or the
-// other way round.
+// with traffic, whichever is less. Both ends of a connection count a loss, so losses everywhere in
+// the fabric raise both medians. Losses at one link of a leaf affect few senders but often most
+// receivers, or the other way round.
 double UsualCount(std::array<std::vector<double>, 2> counts) {
   double usual = std::numeric_limits<double>::infinity();
   for (std::vector<double>& side : counts) {

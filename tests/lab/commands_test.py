@@ -125,7 +125,7 @@ class ArgumentsTest(Folder):
         good = {"name": "a b", "hosts": "host[0,2]", "phases": [{"collective": "ring"}]}
         traffic.check_jobs(None, False, self.fabric.hosts)
         traffic.check_jobs([good], False, self.fabric.hosts)
-        for change, words in (({"hosts": "host9"}, "job a b: `hosts`: the lab has no host host9"),
+        for change, words in (({"hosts": "host9"}, "job a b: `hosts`: the lab has no host 'host9'"),
                               ({"hosts": ""}, "the lab has no host ''"), ({"hosts": ["host0"]}, "in one string"),
                               ({"hosts": "host[a-b]"}, "in one string"), ({"phases": []}, "expected the key `phases`"),
                               ({"phases": [{}]}, "`collective`"), ({"phases": 1}, "`phases`")):

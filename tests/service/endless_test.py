@@ -53,7 +53,7 @@ class Endless(unittest.TestCase):
         self.live = subprocess.Popen(
             [LIVE, scenario, "--build", programs, "--http", "127.0.0.1:0", "--grpc", played_run.free_address()],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(self.temporary)})
-        self.addCleanup(lambda: (self.live.kill(), self.live.communicate()))
+        self.addCleanup(self.end)
         said = ""
         while not (found := re.search(r"http://127\S+/", said)):
             line = self.live.stderr.readline()
@@ -61,6 +61,14 @@ class Endless(unittest.TestCase):
             said += line
         self.said = said
         self.page = found.group(0)
+
+    def end(self):
+        """Ends the program in a way in which it ends its own programs, which have its standard error."""
+        self.live.terminate()
+        try:
+            self.live.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.live.kill()
 
     def ask(self, path):
         with urllib.request.urlopen(f"{self.page}api/v1/{path}", timeout=20) as answer:

@@ -18,8 +18,8 @@ struct PlanRunOptions {
 
 // Prints the plan to standard output and messages to standard error. Returns an ExitCode:
 // kExitUsage if the options do not fit the fabric, the load exceeds the stated machine, a name
-// cannot be written to a switch configuration, or the directory is not empty; kExitUnreadable if the file is not a fabric,
-// kExitOutput if writing fails.
+// cannot be written to a switch configuration, or the directory is not empty; kExitUnreadable if
+// the file is not a fabric, kExitOutput if writing fails.
 int RunPlan(const PlanRunOptions& options);
 
 }  // namespace rocescope

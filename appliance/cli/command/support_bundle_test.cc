@@ -80,7 +80,7 @@ TEST_F(SupportBundleTest, HasNoSecretOfAnyKey) {
 }
 
 TEST_F(SupportBundleTest, ListsEachFileWithItsReason) {
-  const auto parts = Collect("", "{}");
+  const auto parts = Collect("topology: fabric.yaml\n", "{}");
   const std::string manifest = ManifestOf(parts);
   EXPECT_THAT(manifest, Not(HasSubstr("Missing")));
   EXPECT_THAT(manifest, HasSubstr("names of hosts, switches, jobs"));

@@ -60,6 +60,12 @@ async function click(name: string) {
   });
 }
 
+// Waits until the response has been handled.
+const submit = () => act(async () => {
+  parent.querySelector("form")?.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+  await new Promise((resolve) => { setTimeout(resolve, 0); });
+});
+
 it("mutes with a duration", async () => {
   const store = await show(makeFinding());
   expect(buttons()).toEqual(["Acknowledge …", "Mute …"]);
@@ -70,9 +76,7 @@ it("mutes with a duration", async () => {
     select!.value = "3600";
     select!.dispatchEvent(new Event("change", { bubbles: true }));
   });
-  await act(async () => {
-    parent.querySelector("form")?.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
-  });
+  await submit();
   store.stop();
   expect(posted).toEqual([{
     path: "/api/v1/findings:mute",
@@ -96,9 +100,7 @@ it("explains a refusal and hides the buttons", async () => {
   answer = { kind: "refused", status: 403, error: { reason: "NOT_ALLOWED", message: "\"eve\" may not call this" } };
   await show(makeFinding());
   await click("Acknowledge …");
-  await act(async () => {
-    parent.querySelector("form")?.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
-  });
+  await submit();
   expect(parent.textContent).toContain("\"eve\" may not call this");
   expect(buttons()).toEqual([]);
 });
