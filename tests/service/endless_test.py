@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs testbeds/live with a fault that lasts and one that recurs every 12 s, and checks the findings after three
+"""Runs testbeds/live with a fault that lasts and one that recurs every 20 s, and checks the findings after three
 occurrences of the second one. The expected kinds and places are those of the scenario.
 
 usage: endless_test.py PATH/rocescope-sim PATH/rocescope SCENARIO LIVE [UNITTEST ARGUMENT...]
@@ -28,7 +28,7 @@ from api_time import nanoseconds  # noqa: E402
 SIMULATOR = ROCESCOPE = SCENARIO = LIVE = ""
 LASTS = ("gray_loss", "leaf1:Ethernet13")
 RECURS = ("slow_receiver", "host4:mlx5_2")
-EVERY = 12  # seconds
+EVERY = 20  # seconds
 FIRST_ANSWER = 60  # seconds from the start of the program
 FRESH = 5  # seconds: the age of the newest data
 
