@@ -5,11 +5,13 @@
 // messages or round trips.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "base/address.h"
 #include "base/hash.h"
