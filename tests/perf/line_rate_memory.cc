@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures one core with frames in memory: decoding only, and decoding with all state and records,
-// in CPU time. Prints one JSON object for line_rate.py.
+// Measures one core with frames in memory, in CPU time: decoding only, a lean loop with a minimum
+// of state (lean_loop.h), and the product with all state and records. Prints one JSON object for
+// line_rate.py.
 #include <time.h>
 
 #include <CLI/CLI.hpp>
@@ -14,9 +15,11 @@
 
 #include "dataplane/decode/plain.h"
 #include "dataplane/flow/flow_entry.h"
+#include "dataplane/flow/zeroed_array.h"
 #include "dataplane/pipeline/frame_processor.h"
 #include "dataplane/wire/opcode.h"
 #include "tests/perf/frame.h"
+#include "tests/perf/lean_loop.h"
 #include "tests/perf/workload.h"
 #include "tests/support/counted_allocations.h"
 
@@ -31,8 +34,26 @@ struct Options {
   bool erspan = false;
   uint32_t rounds = 5;
   uint32_t laps = 2;  // per round
-  std::string only;   // "decode" or "state": only this loop, once, for a profiler
+  std::string only;   // "decode", "lean" or "state": only this loop, once, for a profiler
 };
+
+// Ticks of the time-stamp counter per second: cycles at the nominal frequency. 0: there is none.
+double TicksPerSecond() {
+#if defined(__x86_64__)
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  const double begin = now();
+  const uint64_t ticks = __builtin_ia32_rdtsc();
+  while (now() - begin < 0.05) {
+  }
+  return static_cast<double>(__builtin_ia32_rdtsc() - ticks) / (now() - begin);
+#else
+  return 0;
+#endif
+}
 
 double CpuSeconds() {
   timespec now{};
@@ -48,12 +69,13 @@ class Lap {
         step_ns_(options.workload.duration_ns / static_cast<int64_t>(options.workload.packets)),
         now_ns_(options.workload.start_ns),
         frames_(options.workload.packets),
-        bytes_(new uint8_t[options.workload.packets * stride_]) {
+        bytes_(options.workload.packets * stride_) {
+    bytes_.Touch();
     Workload workload(options.workload);
     FrameBuilder builder(static_cast<uint32_t>(128 + (options.erspan ? kErspanHeaders : 0)),
                          options.erspan);
     spaces_.resize(workload.flow_count());
-    uint8_t* at = bytes_.get();
+    uint8_t* at = &bytes_[0];
     for (Place& place : frames_) {
       const Packet packet = workload.Next();
       const Frame frame = builder.Build(packet);
@@ -76,7 +98,7 @@ class Lap {
   // Every sequence continues after its highest PSN. ERSPAN sequence numbers repeat, which costs
   // nothing.
   void Advance() {
-    uint8_t* at = bytes_.get();
+    uint8_t* at = &bytes_[0];
     for (const Place& place : frames_) {
       if (place.space != kNoSpace) {
         const Space& space = spaces_[place.space];
@@ -95,7 +117,7 @@ class Lap {
   template <typename Take>
   void Run(Take take) {
     std::array<RawFrame, kBurst> burst;
-    const uint8_t* at = bytes_.get();
+    const uint8_t* at = &bytes_[0];
     for (size_t done = 0; done < frames_.size();) {
       const size_t count = std::min(kBurst, frames_.size() - done);
       for (size_t i = 0; i < count; ++i, ++done, at += stride_) {
@@ -132,7 +154,7 @@ class Lap {
   int64_t now_ns_;
   std::vector<Place> frames_;
   std::vector<Space> spaces_;
-  std::unique_ptr<uint8_t[]> bytes_;
+  ZeroedArray<uint8_t> bytes_;  // in huge pages, as the buffers of a port are
 };
 
 struct Loop {
@@ -173,6 +195,17 @@ double State(Lap& lap, FrameProcessor& processor, RecordBatch& records, uint32_t
   return seconds;
 }
 
+double Lean(Lap& lap, LeanLoop& lean, uint32_t laps) {
+  double seconds = 0;
+  for (uint32_t i = 0; i < laps; ++i) {
+    lap.Advance();
+    const double begin = CpuSeconds();
+    lap.Run([&](std::span<const RawFrame> burst) { lean.Process(burst); });
+    seconds += CpuSeconds() - begin;
+  }
+  return seconds;
+}
+
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -183,27 +216,36 @@ int Run(const Options& options) {
   Loop loop{.lap = lap};
   auto processor = std::make_unique<FrameProcessor>(
       FrameProcessor::Options{.captures = {std::string("memory")}});
+  LeanLoop lean(2 * size_t{options.workload.queue_pairs});
   RecordBatch records;
   if (options.only == "decode") return loop.Decode(options.laps) < 0;
-  State(lap, *processor, records, 1);  // creates the flows
+  if (options.only != "state") Lean(lap, lean, 1);  // creates the flows
+  if (options.only == "lean") return Lean(lap, lean, options.laps) < 0;
+  State(lap, *processor, records, 1);
   if (options.only == "state") return State(lap, *processor, records, options.laps) < 0;
   std::vector<double> decode;
+  std::vector<double> least;
   std::vector<double> state;
   for (uint32_t round = 0; round < options.rounds; ++round) {
     decode.push_back(loop.Decode(options.laps));
+    least.push_back(Lean(lap, lean, options.laps));
     state.push_back(State(lap, *processor, records, options.laps));
   }
   const double packets = static_cast<double>(lap.size()) * options.laps;
   const auto& counters = processor->counters();
   fmt::print(
-      "{{\"decode_rate\": {:.0f}, \"state_rate\": {:.0f}, \"flows\": {}, \"received\": {}, "
+      "{{\"decode_rate\": {:.0f}, \"lean_rate\": {:.0f}, \"state_rate\": {:.0f}, "
+      "\"ticks_per_second\": {:.0f}, \"flows\": {}, \"received\": {}, "
       "\"decoded\": {}, \"entry_bytes\": {}, \"lap_packets\": {}, \"lap_allocations\": {}}}\n",
-      packets / Median(decode), packets / Median(state), processor->flows().size(),
-      counters.ledger.received, counters.ledger.decoded, sizeof(FlowEntry), lap.size(),
-      last_allocations);
-  // The reference is valid only if it read every frame.
-  const bool all_plain = loop.accepted == uint64_t{lap.size()} * options.laps * options.rounds;
-  return counters.ledger.received == counters.ledger.decoded && all_plain ? 0 : 1;
+      packets / Median(decode), packets / Median(least), packets / Median(state), TicksPerSecond(),
+      processor->flows().size(), counters.ledger.received, counters.ledger.decoded,
+      sizeof(FlowEntry), lap.size(), last_allocations);
+  // The references are valid only if they read every frame, and found the same flows. The product
+  // distinguishes flows by TTL, too, which is constant here.
+  const uint64_t read = uint64_t{lap.size()} * options.laps * options.rounds;
+  const bool all_plain = loop.accepted == read && lean.packets() == read + lap.size();
+  const bool same_flows = lean.flows() == processor->flows().size();
+  return counters.ledger.received == counters.ledger.decoded && all_plain && same_flows ? 0 : 1;
 }
 
 }  // namespace
@@ -220,6 +262,9 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--rounds", options.rounds, "number of rounds; the median counts");
   app.add_option("--laps", options.laps, "laps per round");
+  app.add_flag_callback(
+      "--nccl", [&options] { options.workload.mix = rocescope::perf::TrafficMix::kNccl; },
+      "only long messages of NCCL, with an ACK for every 16 packets");
   app.add_flag("--erspan", options.erspan, "encapsulate the frames in ERSPAN III");
   app.add_option("--only", options.only, "run only this loop, once");
   CLI11_PARSE(app, argc, argv);

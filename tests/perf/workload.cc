@@ -64,13 +64,14 @@ void Workload::MakeConnections() {
     }
     Connection& connection = connections_[i];
     const uint32_t dice = random_.Below(100);
-    connection.habit = dice < 40   ? Habit::kGrantedWrite
-                       : dice < 75 ? Habit::kWrite
-                       : dice < 90 ? Habit::kSend
-                                   : Habit::kRead;
+    const bool nccl = options_.mix == TrafficMix::kNccl;
+    connection.habit = nccl || dice < 40 ? Habit::kGrantedWrite
+                       : dice < 75       ? Habit::kWrite
+                       : dice < 90       ? Habit::kSend
+                                         : Habit::kRead;
     connection.both_ways = connection.habit != Habit::kGrantedWrite && random_.Chance(0.3);
     connection.turn = connection.habit == Habit::kGrantedWrite ? 1 : 0;
-    connection.mtu = random_.Chance(0.5) ? 4096 : 1024;
+    connection.mtu = random_.Chance(0.5) || nccl ? 4096 : 1024;
     const bool ipv6 = random_.Chance(options_.ipv6_ratio);
     const bool one_leaf = hosts[0] / kHostsPerLeaf == hosts[1] / kHostsPerLeaf;
     for (int side = 0; side < 2; ++side) {
@@ -158,7 +159,7 @@ void Workload::StartMessage(Connection& connection, uint8_t side) {
         connection.granted_address = message.address ^ 0x10'0000'0000ull;
         connection.granted_rkey = message.rkey + 1;
       } else {
-        message.length = DrawLength(connection.mtu, 128);
+        message.length = DrawGrantedLength(connection.mtu);
         message.with_immediate = true;
         message.address = connection.granted_address;
         message.rkey = connection.granted_rkey;
@@ -179,6 +180,12 @@ uint32_t Workload::DrawLength(uint32_t mtu, uint32_t most_packets) {
   // Tensors mostly have a multiple of the page size; some messages end within a packet.
   const uint32_t tail = random_.Chance(0.7) ? mtu : 1 + random_.Below(mtu);
   return (packets - 1) * mtu + tail;
+}
+
+// NCCL's buffers are powers of two.
+uint32_t Workload::DrawGrantedLength(uint32_t mtu) {
+  if (options_.mix == TrafficMix::kMixed) return DrawLength(mtu, 128);
+  return (512u << 10) << random_.Below(4);
 }
 
 bool Workload::SendRequest(Connection& connection, uint8_t side, Packet& packet) {

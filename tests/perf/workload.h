@@ -13,7 +13,13 @@
 
 namespace rocescope::perf {
 
+enum class TrafficMix : uint8_t {
+  kMixed,  // all patterns, MTU 1024 and 4096, many short messages
+  kNccl,   // clear-to-send and WRITEs of 512 KiB to 4 MiB with MTU 4096
+};
+
 struct WorkloadOptions {
+  TrafficMix mix = TrafficMix::kMixed;
   uint64_t packets = 3'000'000;
   uint32_t queue_pairs = 10'000;  // two per connection
   uint32_t hosts = 256;
@@ -92,6 +98,7 @@ class Workload {
   bool Step(uint32_t connection_index, Packet& packet);
   void StartMessage(Connection& connection, uint8_t side);
   uint32_t DrawLength(uint32_t mtu, uint32_t most_packets);
+  uint32_t DrawGrantedLength(uint32_t mtu);
   bool SendRequest(Connection& connection, uint8_t side, Packet& packet);
   bool SendResponse(Connection& connection, uint8_t side, Packet& packet);
   void SendAck(End& from, const End& to, Packet& packet);
