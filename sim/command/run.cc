@@ -273,7 +273,8 @@ void AddRun(CLI::App& app, const Included& included, int& code) {
   run->add_option("SCENARIO", options->path, "scenario file (YAML)")->required()->type_name("");
   run->add_option("--model", options->model,
                   "packet: simulate each packet (milliseconds; at most 10 s and 1,000 analysis "
-                  "windows, unless it only streams); flow: simulate rates (hours); default: the "
+                  "windows; no limit with --stream and without -d); flow: simulate rates (hours); "
+                  "default: the "
                   "model of the scenario")
       ->check(CLI::IsMember({"packet", "flow"}))
       ->type_name("MODEL");

@@ -155,7 +155,7 @@ class Plan(CommandLine):
         for vendor in ("nxos", "eos", "sonic"):
             plan = json.loads(self.plan("--vendor", vendor, "-o", "json",
                                         collector=collector).stdout)
-            self.assertIn("leaf: not port names of", "".join(plan["warnings"]))
+            self.assertIn("leaf: invalid port names for", "".join(plan["warnings"]))
             self.assertIn("swp1", plan["switch_configs"]["leaf"])
 
     def test_a_folder_that_cannot_be_made_is_an_error(self):

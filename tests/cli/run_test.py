@@ -340,7 +340,7 @@ class Run(unittest.TestCase):
                               *appliance)
             self.assertEqual(muted.returncode, 0, muted.stderr)
             self.assertRegex(muted.stdout, r"^flap at leaf1:3-spine0:1: muted by local until \d{4}-")
-            self.assertIn("covers no current finding", muted.stderr)
+            self.assertIn("matches no current finding", muted.stderr)
             self.assertNotIn("is lost", muted.stderr)
             self.assertIn('INFO findings: local muted flap at leaf1:3-spine0:1 until', run.stderr.readline())
             status, answer = self.post(at, "mute", {"kind": "flap", "place": "leaf2", "duration": "60s"})

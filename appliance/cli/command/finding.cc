@@ -23,7 +23,7 @@ template <typename Response>
 int ReportChange(const std::string& text, const Response& response) {
   if (!response.durable()) {
     Message(fmt::format("the change is lost if the appliance restarts: {}",
-                        response.storage_problem().empty() ? "the appliance does not say why"
+                        response.storage_problem().empty() ? "the appliance gave no reason"
                                                            : Visible(response.storage_problem())));
   }
   return PrintAnswer(text);
@@ -130,8 +130,8 @@ int RunFindingMute(const FindingOptions& options) {
   if (const auto done = client->Mute(request, response); !done) return FailCall(done.error());
   if (response.finding_count() == 0) {
     Message(
-        "the mute covers no current finding: check kind, place and direction, unless you "
-        "prepare for maintenance");
+        "the mute matches no current finding; check kind, place and direction, or ignore this "
+        "message if the mute is for maintenance");
   }
   const v1::Mute& one = response.mute();
   return ReportChange(fmt::format("{}: muted by {} until {} UTC\n", FaultText(one),

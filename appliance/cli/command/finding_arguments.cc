@@ -43,9 +43,9 @@ Command AddFindingAcknowledge(CLI::App& parent) {
   CLI::App* app =
       parent.add_subcommand("acknowledge", "Acknowledge the latest occurrence of a fault");
   app->footer(
-      "The acknowledgement ends with the occurrence: a fault that comes back is not acknowledged. "
-      "It\n"
-      "changes no alert.\n"
+      "The acknowledgement ends with the occurrence. If the fault comes back, acknowledge it "
+      "again.\n"
+      "Alerts continue.\n"
       "\n"
       "Example:\n"
       "  rocescope finding acknowledge gray_loss leaf1:3-spine0:1 --comment 'ticket 4711'");
@@ -69,10 +69,10 @@ Command AddFindingMute(CLI::App& parent) {
       parent.add_subcommand("mute", "Suppress the alerts of a kind of fault at a place");
   app->footer(
       "A mute covers all occurrences until it expires. It can be set before a fault occurs, for\n"
-      "maintenance. A further call replaces duration and comment.\n"
+      "maintenance. Repeat the command to replace the duration and the comment.\n"
       "\n"
       "Example:\n"
-      "  rocescope finding mute flap leaf1:3-spine0:1 --for 2h --comment 'cable is replaced'");
+      "  rocescope finding mute flap leaf1:3-spine0:1 --for 2h --comment 'replacing the cable'");
   AddIdentity(*app, *options, "Sending port of the muted direction. Default: all directions");
   AddParsed(*app, "--for", "TIME", "Duration of the mute, at most 30d. Default: 1d",
             ParseMuteDuration, [options](Duration duration) { options->duration = duration; });
@@ -84,7 +84,8 @@ Command AddFindingMute(CLI::App& parent) {
 Command AddFindingUnmute(CLI::App& parent) {
   const auto options = std::make_shared<FindingOptions>();
   CLI::App* app = parent.add_subcommand("unmute", "Withdraw a mute");
-  AddIdentity(*app, *options, "Direction of the mute, exactly as it was set. Default: none");
+  AddIdentity(*app, *options,
+              "Sending port of the mute, as `rocescope finding list` prints it. Default: none");
   AddClient(*app, options->client);
   return {.app = app, .run = [options] { return RunFindingUnmute(*options); }};
 }

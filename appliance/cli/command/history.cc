@@ -36,9 +36,12 @@ Result<std::string> FileOf(const HistoryFileOptions& options) {
                             : options.jobs   ? config->jobs.file
                                              : config->history.file;
   if (!file.empty()) return file;
-  return MakeError(ErrorCode::kNotFound,
-                   fmt::format("{}: key `{}` is not set, so there is no such file", options.config,
-                               KeyOf(NameOf(options))));
+  return MakeError(
+      ErrorCode::kNotFound,
+      fmt::format(
+          "{}: key `{}` is not set, so the appliance has no such file; set the key, or name "
+          "another configuration with --config",
+          options.config, KeyOf(NameOf(options))));
 }
 
 int FailWith(const Error& error) {
@@ -71,21 +74,21 @@ std::string TextOfInfo(const std::string& path, const DatabaseInfo& info) {
       fmt::format("{}: {}, {}\n", Visible(path), ContentOf(info.name), HumanBytes(info.bytes));
   const std::string supported =
       fmt::format("rocescope {} reads schemas 1 to {}", ROCESCOPE_VERSION, info.supported);
-  text +=
-      fmt::format("Schema: {} ({}{})\n", info.schema, supported,
-                  info.schema > info.supported ? ": not this file, which is of a later version"
-                  : info.schema < info.supported
-                      ? fmt::format(", and changes this file to {0} when the appliance opens it; "
-                                    "versions that read up to schema {1} then refuse it",
-                                    info.supported, info.supported - 1)
-                      : "; earlier versions may refuse this file");
+  text += fmt::format(
+      "Schema: {} ({}{})\n", info.schema, supported,
+      info.schema > info.supported ? "; this file was written by a later version: use that version"
+      : info.schema < info.supported
+          ? fmt::format(", and changes this file to {0} when the appliance opens it; "
+                        "versions that read up to schema {1} then refuse it",
+                        info.supported, info.supported - 1)
+          : "; earlier versions may refuse this file");
   if (info.first && info.last) {
     text += fmt::format("Time: {} to {}\n", UtcText(*info.first), UtcText(*info.last));
   }
   if (info.tables.empty()) return text;
   TextTable table({{"TABLE"}, {"ROWS", Align::kRight}});
   for (const DatabaseInfo::Table& one : info.tables) {
-    table.Add({one.name, one.rows ? WithThousands(*one.rows) : "not counted in time"});
+    table.Add({one.name, one.rows ? WithThousands(*one.rows) : "not counted (too many)"});
   }
   return text + table.Render(0);
 }
@@ -95,7 +98,7 @@ std::string TextOfInfo(const std::string& path, const DatabaseInfo& info) {
 int RunHistoryBackup(const HistoryFileOptions& options) {
   std::error_code error;
   if (std::filesystem::exists(options.file, error)) {
-    Message(fmt::format("{} exists and is not replaced; use another path", options.file));
+    Message(fmt::format("{}: the file exists and is not replaced; use another path", options.file));
     return kExitUsage;
   }
   const Result<std::string> file = FileOf(options);

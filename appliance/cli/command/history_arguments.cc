@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kHistoryExitCodes =
     "Exit codes: 0 success, 2 the command line is invalid or the output exists, 3 a file is "
     "missing,\n"
-    "in use, damaged or not of rocescope, 4 the disk is full, a signal stopped the copying, or "
+    "in use, damaged or not a rocescope file, 4 the disk is full, a signal stopped the copying, or "
     "standard\n"
     "output cannot be written.\n";
 
@@ -33,22 +33,24 @@ void AddConfiguredFile(CLI::App& app, HistoryFileOptions& options) {
       ->capture_default_str();
   CLI::Option* const jobs =
       app.add_flag("--jobs", options.jobs,
-                   "The file of registered jobs (key `jobs.file`) instead of the history");
+                   "Use the file of registered jobs (key `jobs.file`) instead of the history");
   app.add_flag("--findings", options.findings,
-               "The file of acknowledgements and mutes (key `findings.file`) instead of the "
+               "Use the file of acknowledgements and mutes (key `findings.file`) instead of the "
                "history")
       ->excludes(jobs);
 }
 
 void AddHistoryBackup(CLI::App& parent, std::vector<Command>& commands) {
   auto options = std::make_shared<HistoryFileOptions>();
-  CLI::App* app = AddFileCommand(parent, "backup", "Copy the history while the appliance runs",
-                                 RunHistoryBackup, commands, options);
+  CLI::App* app = AddFileCommand(
+      parent, "backup", "Back up the file of history, jobs or findings while the appliance runs",
+      RunHistoryBackup, commands, options);
   app->footer(
       std::string(
-          "The copy has the state of the moment at which the command starts. It copies 1 MiB at a "
+          "The backup has the state at the start of the command. The command reads 1 MiB at a "
           "time and\n"
-          "pauses as long as each step took, so that the appliance can write. The copy is checked\n"
+          "pauses as long as each step took, so that the appliance can write. The backup is "
+          "checked\n"
           "completely (PRAGMA integrity_check) before it gets its name. Its mode is 0600.\n") +
       kHistoryExitCodes +
       "\n"
@@ -63,9 +65,9 @@ void AddHistoryBackup(CLI::App& parent, std::vector<Command>& commands) {
 
 void AddHistoryRestore(CLI::App& parent, std::vector<Command>& commands) {
   auto options = std::make_shared<HistoryFileOptions>();
-  CLI::App* app = AddFileCommand(parent, "restore",
-                                 "Replace the history by a backup, while the appliance is stopped",
-                                 RunHistoryRestore, commands, options);
+  CLI::App* app =
+      AddFileCommand(parent, "restore", "Restore a backup while the appliance is stopped",
+                     RunHistoryRestore, commands, options);
   app->footer(std::string("The backup must be a file of this or an earlier version of rocescope. "
                           "It is checked completely\n"
                           "before anything changes, and is copied, not moved. The previous file "
@@ -87,10 +89,11 @@ void AddHistoryRestore(CLI::App& parent, std::vector<Command>& commands) {
 
 void AddHistoryInfo(CLI::App& parent, std::vector<Command>& commands) {
   auto options = std::make_shared<HistoryFileOptions>();
-  CLI::App* app = AddFileCommand(parent, "info", "Print schema, time span and rows of such a file",
-                                 RunHistoryInfo, commands, options);
-  app->footer(std::string("The appliance may use the file meanwhile. Counting the rows takes at "
-                          "most 30 s.\n") +
+  CLI::App* app =
+      AddFileCommand(parent, "info", "Print schema, time span and row counts of a file or a backup",
+                     RunHistoryInfo, commands, options);
+  app->footer(std::string("The appliance may use the file at the same time. The command counts "
+                          "rows for at most 30 s.\n") +
               kHistoryExitCodes);
   app->add_option("FILE", options->file,
                   "File of the history, of jobs or of findings, or a backup of one")

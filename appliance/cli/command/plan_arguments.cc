@@ -65,12 +65,13 @@ void AddMachine(CLI::App& app, plan::PlanOptions& plan) {
            "computed. Default: 64",
            1, 1'000'000, [&plan](uint64_t v) { plan.queue_pairs = static_cast<uint32_t>(v); });
   AddWhole(app, "--cores", "N",
-           "Cores of the appliance. Choices that need more are not selected, and a\n"
-           "requested one is refused if it cannot fit. Default: not compared",
+           "Cores of the appliance. Only choices that fit are selected, and a requested\n"
+           "one that does not fit is refused. Default: not compared",
            1, 100'000, [&plan](uint64_t v) { plan.cores = static_cast<uint32_t>(v); });
   AddParsed(app, "--memory", "SIZE",
-            "Physical memory of the appliance, for example 64G; compared as --cores", ParseBytes,
-            [&plan](uint64_t v) { plan.memory = v; });
+            "Physical memory of the appliance, for example 64G. Only choices that fit are\n"
+            "selected. Default: not compared",
+            ParseBytes, [&plan](uint64_t v) { plan.memory = v; });
 }
 
 }  // namespace

@@ -86,9 +86,10 @@ Command AddDoctor(CLI::App& parent) {
 Command AddSupportBundle(CLI::App& parent) {
   auto options = std::make_shared<SupportBundleOptions>();
   CLI::App* app = parent.add_subcommand(
-      "support-bundle", "Collect what a person needs to analyse a problem of the appliance");
+      "support-bundle", "Collect data about the appliance for the analysis of a problem");
   app->footer(
-      "Writes one archive (.tar.gz, mode 0600) with the configuration, the answers of the running "
+      "Writes one archive (.tar.gz, mode 0600) with the configuration, the responses of the "
+      "running "
       "appliance\n"
       "(health, problems, sources, findings, metrics), the sizes of its files, and facts about the "
       "machine.\n"
@@ -96,8 +97,9 @@ Command AddSupportBundle(CLI::App& parent) {
       "digests and\n"
       "paths of private keys are removed. The bundle contains names of hosts and jobs, and "
       "addresses: read it\n"
-      "before you send it. With TLS, use the https URL and a client certificate with the role "
-      "viewer.\n"
+      "before you send it. Run it as root, so that it can read all files. With TLS, use the https "
+      "URL\n"
+      "and a client certificate with the role viewer.\n"
       "Exit codes: 0 complete, 1 a part is missing, for example because the appliance does not "
       "run, 2 the\n"
       "command line is invalid or the output exists, 4 the output cannot be written.\n"

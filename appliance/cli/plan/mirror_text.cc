@@ -34,7 +34,7 @@ std::string MachineText(const Plan& plan) {
       "  cores: {} ({} to receive, one for each {} packets/s with a safety factor of {}; {} for "
       "the analysis and everything else)\n"
       "  memory: {} (budget: {}, key `memory`) for {}, with {} of each NIC\n"
-      "  disk: {} for the links of {} days, if a history is configured; its answers need more, up "
+      "  disk: {} for {} days of link history, if history.file is set; past answers need more, up "
       "to history.max_bytes\n",
       WithThousands(need.cores), WithThousands(need.ReceiveCores()), WithThousands(kPacketsPerCore),
       kCoreSafety, kOtherCores, HumanBytes(need.memory_bytes), HumanBytes(need.budget_bytes),
@@ -42,7 +42,7 @@ std::string MachineText(const Plan& plan) {
       HumanBytes(need.history_bytes), kHistoryDays);
   const PlanOptions& options = plan.options;
   if (!options.cores && !options.memory) {
-    return text + "  not compared with a machine: state its --cores and --memory\n";
+    return text + "  not compared with a machine; state its --cores and --memory\n";
   }
   if (need.FitsIn(options)) {
     text += fmt::format("  fits the machine: {}{}{}\n",

@@ -86,21 +86,21 @@ TEST(PortNameTest, ConvertedNamesAreInTheConfiguration) {
   EXPECT_THAT(plan.warnings, IsEmpty());
   EXPECT_THAT(SwitchConfigs(fabric, plan).at(0).text,
               AllOf(HasSubstr("source interface Ethernet1/1 both\n  source interface Ethernet1/2 "),
-                    Not(HasSubstr("Not port names"))));
+                    Not(HasSubstr("Invalid port names"))));
 }
 
 TEST(PortNameTest, AnInvalidNameIsWrittenAsGivenWithAWarning) {
   const topology::Fabric fabric = PortsNamed("Ethernet1/1", "swp2");
   const Plan plan = NxosPlan(fabric);
-  EXPECT_THAT(plan.warnings, Contains(AllOf(HasSubstr("leaf0: not port names of Cisco NX-OS"),
+  EXPECT_THAT(plan.warnings, Contains(AllOf(HasSubstr("leaf0: invalid port names for Cisco NX-OS"),
                                             HasSubstr("): swp2. The configuration"),
                                             HasSubstr("`show interface brief`"))));
   EXPECT_THAT(SwitchConfigs(fabric, plan).at(0).text,
               AllOf(StartsWith("! leaf0: Cisco NX-OS\n"
-                               "! Not port names of Cisco NX-OS (example: Ethernet1/1), replace "
+                               "! Invalid port names for Cisco NX-OS (valid: Ethernet1/1), replace "
                                "them: swp2\n"),
                     HasSubstr("source interface swp2 both\n")));
-  EXPECT_THAT(*PlanText(fabric, plan, false), StartsWith("WARNINGS\n\n  - leaf0: not port"));
+  EXPECT_THAT(*PlanText(fabric, plan, false), StartsWith("WARNINGS\n\n  - leaf0: invalid port"));
 }
 
 TEST(PortNameTest, TwoPortsDoNotGetTheSameName) {

@@ -57,7 +57,7 @@ std::string ConfigHeading(const SwitchTask& task, std::string_view comment) {
   std::string text = fmt::format("{} {}: {}\n", comment, task.owner().name, platform.title);
   const std::string invalid = task.InvalidPorts();
   if (!invalid.empty()) {
-    text += fmt::format("{} Not port names of {} (example: {}), replace them: {}\n", comment,
+    text += fmt::format("{} Invalid port names for {} (valid: {}), replace them: {}\n", comment,
                         platform.title, platform.port_form, invalid);
   }
   return text;

@@ -42,15 +42,15 @@ std::string FewerPackets(const Plan& plan) {
 }
 
 std::string FewerFlows() {
-  return "mirror fewer ports (--mirror), state fewer queue pairs if the jobs use fewer "
-         "(--queue-pairs), or divide the switches among several appliances";
+  return "mirror fewer ports (--mirror), set a lower --queue-pairs if the jobs use "
+         "fewer, or divide the switches among several appliances";
 }
 
 std::string CoresText(const Plan& plan, uint64_t cores, uint64_t other, std::string_view how) {
   const uint64_t have = *plan.options.cores;
   return fmt::format(
       "{} are needed{} ({} to receive {}, {} for everything else), but the machine has {} "
-      "(--cores), {} too few: {}",
+      "(--cores), {} too few. To need fewer, {}",
       Counted(cores, "core"), how, cores - other, Millions(PacketsOf(plan.need())), other, have,
       cores - have, FewerPackets(plan));
 }
@@ -58,7 +58,8 @@ std::string CoresText(const Plan& plan, uint64_t cores, uint64_t other, std::str
 std::string MemoryText(const Plan& plan, uint64_t bytes, std::string_view how) {
   const uint64_t have = *plan.options.memory;
   return fmt::format(
-      "{} of memory are needed{} ({}, {}), but the machine has {} (--memory), {} too little: {}",
+      "{} of memory are needed{} ({}, {}), but the machine has {} (--memory), {} too little. To "
+      "need less, {}",
       HumanBytes(bytes), how, Counted(plan.need().flows, "flow"),
       Counted(plan.need().ReceiveCores(), "receiving core"), HumanBytes(have),
       HumanBytes(bytes - have), FewerFlows());
@@ -122,8 +123,8 @@ void WarnOfPortNames(const Fabric& fabric, Plan& plan) {
   const Platform& platform = *plan.settings.platform;
   for (size_t i = 0; i < std::min(order.size(), kMostPortWarnings); ++i) {
     plan.warnings.push_back(fmt::format(
-        "{}: not port names of {} (example: {}): {}. The configuration contains them as in the "
-        "topology file; use the names there that `{}` lists",
+        "{}: invalid port names for {} (valid: {}): {}. The configuration contains them "
+        "unchanged. Correct them in the topology file; `{}` lists the names",
         NamesOf(fabric, switches[order[i]]), platform.title, platform.port_form, order[i],
         platform.ports_command));
   }
@@ -162,8 +163,9 @@ void AddWarnings(const Fabric& fabric, Plan& plan) {
         options.cores || options.memory ? ", or a larger machine (--cores, --memory)" : ""));
   } else if (!mirrors->FitsLinks()) {
     plan.warnings.push_back(fmt::format(
-        "The choice does not fit: at {:.0f} % utilisation, the fullest collector gets {:.0f} % of "
-        "its speed, and copies are dropped at random. Use more collectors, or a choice that fits.",
+        "The choice does not fit: at {:.0f} % utilisation, the most loaded collector receives "
+        "{:.0f} % of "
+        "its speed, so that copies are dropped. Use more collectors, or a choice that fits.",
         100 * options.utilisation, 100 * mirrors->fullest));
   }
   WarnOfMachine(plan);

@@ -206,8 +206,7 @@ template <typename Visitor>
 void VisitKeys(TenantConfig& config, Visitor& visitor) {
   visitor.Key("name", config.name, "Required: certificate name of the client.");
   visitor.Key("users", config.users,
-              "Required: users of the scheduler, as in registered jobs, whose jobs the client may "
-              "read.");
+              "Required: scheduler users (as in registered jobs) whose jobs the client may read.");
 }
 
 template <typename Visitor>
@@ -231,7 +230,7 @@ void VisitKeys(GrpcConfig& config, Visitor& visitor) {
   visitor.Key(
       "tenants", config.tenants,
       "Clients that are granted the role `tenant`, over gRPC and HTTP: they may read data of "
-      "their own jobs, and the findings that affect these, but nothing else. Default: none.");
+      "their own jobs, and the findings that affect these jobs. Default: none.");
 }
 
 template <typename Visitor>
@@ -360,8 +359,8 @@ template <typename Visitor>
 void VisitKeys(FindingsConfig& config, Visitor& visitor) {
   visitor.Key(
       "file", config.file,
-      "SQLite file in which acknowledgements and mutes of findings survive a restart of the "
-      "appliance. Default: none, they are lost on restart.");
+      "SQLite file that keeps acknowledgements and mutes across restarts. Default: none; they are "
+      "lost when the appliance restarts.");
 }
 
 template <typename Visitor>

@@ -26,7 +26,8 @@ struct CallLimitOptions {
   // budget, at least 64 MiB.
   std::optional<uint64_t> max_bytes;
   // Handlers that may execute at the same time, without event streams and agents; further calls
-  // wait. Readers only read; writers register or end jobs, and wait for the disk.
+  // wait. Readers only read; writers change jobs, acknowledgements or mutes, and
+  // wait for the disk.
   uint32_t max_readers = 8;
   uint32_t max_writers = 16;
   // Refused calls per second above which the connections that send most are closed.

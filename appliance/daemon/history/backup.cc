@@ -54,8 +54,8 @@ Result<int> SchemaOf(SQLite::Database& database, const DatabaseKind& kind) {
       break;
     case Content::kNewer:
       return MakeError(ErrorCode::kUnimplemented,
-                       fmt::format("{}: schema {} of a newer rocescope (this one supports up to "
-                                   "{}); use that version, or an older backup",
+                       fmt::format("{}: schema {} is newer than this version supports (up to {}); "
+                                   "use a newer rocescope or an older backup",
                                    path, found->schema, kind.schema));
     case Content::kAltered:
       return Refused(path, fmt::format("\"{}\" in the schema was not created by rocescope, or was "
@@ -82,7 +82,7 @@ Result<int> CheckCopy(const std::string& path, const DatabaseKind& kind) {
       *database, [&] { return database->execAndGet("PRAGMA integrity_check(1)").getString(); });
   if (!found) return tl::unexpected(found.error());
   if (*found != "ok") {
-    return Refused(path, fmt::format("the copy is damaged, as the original probably is: {}",
+    return Refused(path, fmt::format("the copy is damaged, so the original probably is, too: {}",
                                      ReplaceInvalidUtf8(*found)));
   }
   return schema;

@@ -204,7 +204,7 @@ TEST_F(BackupTest, RestoreRefusesUnfitBackupsAndChangesNothing) {
   EXPECT_NE(RestoreError(backup_), "");
   put(good);
   SQLite::Database(backup_, SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 9");
-  EXPECT_THAT(RestoreError(backup_), AllOf(HasSubstr("schema 9 of a newer"), HasSubstr(backup_)));
+  EXPECT_THAT(RestoreError(backup_), AllOf(HasSubstr("schema 9 is newer"), HasSubstr(backup_)));
   put(good);
   SQLite::Database(backup_, SQLite::OPEN_READWRITE).exec("CREATE TABLE music (title TEXT)");
   EXPECT_THAT(RestoreError(backup_), HasSubstr("\"music\" in the schema"));

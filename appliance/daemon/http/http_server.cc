@@ -230,9 +230,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
           !IsOwnOrigin(origin, Field(request, http::field::host), options_.names)) {
         return Refuse(
             403,
-            "the Origin header is that of another site: open the dashboard at the address "
-            "of the appliance, or add the host name to the key `http.names` of the "
-            "configuration");
+            "the Origin header names another site; open the dashboard at its own address, or add "
+            "the host name to the key `http.names` of the configuration");
       }
       if (!has_length) return Refuse(411, "POST requires a Content-Length header");
       if (request.count(http::field::expect) > 0)
