@@ -38,7 +38,9 @@ constexpr std::string_view kManifestName = "manifest.txt";
 constexpr std::string_view kContents =
     "The bundle contains names of hosts, switches, jobs and users, and network addresses. It "
     "contains "
-    "no\npasswords, tokens, token digests or paths of private keys. Read it before you send it.\n";
+    "no\npasswords, tokens, token digests or paths of private keys of the configuration. Comments "
+    "of\n"
+    "operators and paths of URLs are not changed. Read it before you send it.\n";
 constexpr std::string_view kLogNote =
     "The log is not included, because rocescope logs to standard error. Under systemd, add it "
     "with\n"

@@ -171,6 +171,22 @@ Result<std::string> KeepReplaced(const std::string& path, Timestamp now) {
   return kept;
 }
 
+// SQLite would read side files of a file that is gone into the file that takes its place.
+Status MoveSideFiles(const std::string& path, Timestamp now) {
+  for (const char* side : kSideFiles) {
+    std::error_code error;
+    if (!fs::exists(fs::symlink_status(path + side, error))) continue;
+    const std::string kept = fmt::format("{}.replaced-{}{}", path, UtcStamp(now), side);
+    fs::rename(path + side, kept, error);
+    if (error) {
+      return MakeError(
+          ErrorCode::kPermissionDenied,
+          fmt::format("{}{}: cannot be moved to {}: {}", path, side, kept, error.message()));
+    }
+  }
+  return {};
+}
+
 // Columns with times: name of the table, column, nanoseconds of a unit, units that a row covers.
 struct TimeColumn {
   std::string_view table;
@@ -297,6 +313,8 @@ Result<CopiedDatabase> Restore(DatabaseName name, const std::string& backup,
     Result<std::string> kept = KeepReplaced(*own, now);
     if (!kept) return tl::unexpected(kept.error());
     copied->replaced = *std::move(kept);
+  } else if (const Status moved = MoveSideFiles(*own, now); !moved) {
+    return tl::unexpected(moved.error());
   }
   if (const Status published = restored->Publish(); !published) {
     Error why = published.error();

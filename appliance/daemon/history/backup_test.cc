@@ -176,6 +176,16 @@ TEST_F(BackupTest, RestoreWithoutAPreviousFile) {
   EXPECT_EQ(Events(file_), 4);
 }
 
+// SQLite would read a log that is left of a removed file into the restored one.
+TEST_F(BackupTest, RestoreMovesALogWhoseFileIsGone) {
+  Write((folder_ / "other.db").string(), 4, "x");
+  ASSERT_TRUE(BackUp(DatabaseName::kHistory, (folder_ / "other.db").string(), backup_));
+  std::ofstream(file_ + "-wal") << "left";
+  ASSERT_TRUE(Restore(DatabaseName::kHistory, backup_, file_, kRestoreTime));
+  EXPECT_FALSE(std::filesystem::exists(file_ + "-wal"));
+  EXPECT_EQ(Events(file_), 4);
+}
+
 TEST_F(BackupTest, RestoreRefusesALockedFile) {
   Write(file_, 1, "x");
   ASSERT_TRUE(BackUp(DatabaseName::kHistory, file_, backup_));

@@ -91,6 +91,12 @@ ServiceStatus Service::ListServiceLevels(const Caller& caller,
   } else {
     levels =
         ServiceLevelsOf(*page->answer, job->empty() ? std::nullopt : FindJob(snapshot, own, *job));
+    if (!own.AreAll()) {
+      const std::vector<const ServiceLevel*> readable = ServiceLevelsOf(*page->answer, own);
+      std::erase_if(levels, [&](const ServiceLevel* level) {
+        return std::ranges::find(readable, level) == readable.end();
+      });
+    }
   }
   const v1::ServiceLevels& summary = page->answer->service_levels().service_levels();
   if (job->empty() && own.AreAll()) {

@@ -16,7 +16,17 @@ namespace {
 // Pauses of at most this length do not end a finding.
 constexpr Duration kPause = std::chrono::minutes(5);
 constexpr Duration kResumeWithin = std::chrono::minutes(15);
-constexpr auto kLongestWait = std::chrono::milliseconds(500);
+constexpr auto kLongestWait = std::chrono::milliseconds(100);
+
+// After a longer pause of the appliance, a fault that it finds is a new occurrence.
+constexpr Duration kLongestDown = std::chrono::hours(1);
+
+// Whether the mute has not expired. One that was set while the clock was ahead ends when the clock
+// is corrected.
+bool IsActive(const Mute& mute, Timestamp now) {
+  constexpr Duration kTolerated = std::chrono::hours(1);
+  return mute.expiry > now && mute.expiry - now <= kLongestMute + kTolerated;
+}
 
 // The time of a finding.
 struct Span {
@@ -90,7 +100,10 @@ void FindingReviews::Look(const v1::ReplayReport& report, Timestamp reached, uin
     for (auto at = begin; at != end; ++at) {
       auto& [mark, resumes] = at->second;
       const bool is_same = IsOccurrence(mark, span);
-      if (!is_same && !(resumes && can_resume && span.start > mark.last_active)) continue;
+      const bool is_near = span.start - mark.last_active <= kLongestDown;
+      if (!is_same && !(resumes && can_resume && is_near && span.start > mark.last_active)) {
+        continue;
+      }
       resumes = false;
       mark.last_active = std::max(mark.last_active, std::min(span.end, reached));
       has_changed = has_changed || mark.is_ongoing == finding.has_end_time();
@@ -114,7 +127,7 @@ const Mute* FindingReviews::MuteOf(const v1::Finding& finding) const {
   const Mute* last = nullptr;
   const auto look = [&](const std::string& direction) {
     const auto at = mutes_.find(Key(finding.kind(), finding.place(), direction));
-    if (at == mutes_.end() || at->second.expiry <= now) return;
+    if (at == mutes_.end() || !IsActive(at->second, now)) return;
     if (last == nullptr || last->expiry < at->second.expiry) last = &at->second;
   };
   look("");
@@ -158,9 +171,11 @@ bool FindingReviews::RemoveOldestAcknowledgement() {
 }
 
 bool FindingReviews::RemoveOldestMute() {
-  const auto oldest =
-      std::ranges::min_element(mutes_, {}, [](const auto& row) { return row.second.expiry; });
-  if (oldest == mutes_.end() || oldest->second.expiry > clock_()) return false;
+  const Timestamp now = clock_();
+  const auto oldest = std::ranges::min_element(mutes_, {}, [now](const auto& row) {
+    return std::pair(IsActive(row.second, now), row.second.expiry);
+  });
+  if (oldest == mutes_.end() || IsActive(oldest->second, now)) return false;
   mutes_.erase(oldest);
   return true;
 }
@@ -259,7 +274,7 @@ std::optional<Mute> FindingReviews::Unmute(const std::string& kind, const std::s
                                            const std::string& direction, const std::string& user) {
   const std::lock_guard lock(mutex_);
   const auto at = mutes_.find(Key(kind, place, direction));
-  if (at == mutes_.end() || at->second.expiry <= clock_()) return std::nullopt;
+  if (at == mutes_.end() || !IsActive(at->second, clock_())) return std::nullopt;
   Mute mute = std::move(at->second);
   mutes_.erase(at);
   Save();
@@ -284,7 +299,7 @@ std::vector<Mute> FindingReviews::Mutes(bool show_expired) const {
     const std::lock_guard lock(mutex_);
     const Timestamp now = clock_();
     for (const auto& [key, mute] : mutes_) {
-      if (show_expired || mute.expiry > now) all.push_back(mute);
+      if (show_expired || IsActive(mute, now)) all.push_back(mute);
     }
   }
   std::ranges::stable_sort(all, std::greater(), &Mute::time);
@@ -325,7 +340,7 @@ void FindingReviews::Fill(const Mute& one, v1::Mute& out) const {
   *out.mutable_expire_time() = TimestampMessage(one.expiry);
   out.set_user(one.user);
   out.set_comment(one.comment);
-  out.set_expired(one.expiry <= clock_());
+  out.set_expired(!IsActive(one, clock_()));
 }
 
 }  // namespace rocescope

@@ -42,7 +42,7 @@ class FindingReviews {
  public:
   // Maximum number of acknowledgements, and maximum number of mutes. The oldest that are over are
   // removed first.
-  static constexpr size_t kMostKept = 10'000;
+  static constexpr size_t kMostKept = 1'000;
 
   // `file` must outlive this object; null: the state is kept in memory only. `clock` returns the
   // current time. `notify` receives each change, for the log.

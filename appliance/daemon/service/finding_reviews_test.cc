@@ -168,6 +168,15 @@ TEST_F(FindingReviewsTest, FaultFoundLongAfterARestartIsAnotherOne) {
   EXPECT_FALSE(reviews_->Acknowledgements()[0].is_ongoing);
 }
 
+TEST_F(FindingReviewsTest, FaultFoundAfterALongStandstillIsAnotherOne) {
+  Look(1, {Fault(0)}, 0);
+  Acknowledge(Fault(0), 3);
+  Look(3, {Fault(0)}, 0);
+  Look(3000, {}, 1);  // the appliance was off for two days
+  Look(3005, {Fault(3003)}, 1);
+  EXPECT_EQ(Owner(Fault(3003)), "");
+}
+
 // A finding that is withdrawn has no end.
 TEST_F(FindingReviewsTest, WithdrawnFindingIsOver) {
   Look(1, {Fault(0)});
@@ -199,6 +208,16 @@ TEST_F(FindingReviewsTest, MuteCoversAllOccurrencesUntilItExpires) {
   v1::Mute message;
   reviews_->Fill(reviews_->Mutes(true)[0], message);
   EXPECT_TRUE(message.expired());
+}
+
+TEST_F(FindingReviewsTest, MuteThatWasSetWhileTheClockWasAheadEndsWhenItIsCorrected) {
+  constexpr double kYear = 365 * 24 * 60;
+  now_ = Minute(9 * kYear);
+  ASSERT_TRUE(AddMute("", std::chrono::hours(24)));
+  EXPECT_TRUE(reviews_->IsMuted(Fault(0)));
+  now_ = Minute(0);
+  EXPECT_FALSE(reviews_->IsMuted(Fault(0)));
+  EXPECT_THAT(reviews_->Mutes(false), IsEmpty());
 }
 
 TEST_F(FindingReviewsTest, MuteWithoutDirectionCoversAllAndTheLastToEndIsShown) {

@@ -144,10 +144,9 @@ bool Service::FindOwnSeries(const Caller& caller, const std::string& name, Serie
   if (named.size() != 1) return false;
   query.name = fmt::format("{}", named.front().id);
   query.key = SeriesKey::kNumber;
-  // An earlier job of someone else can have had the same number.
+  // An earlier job of someone else can have had the same number. The request may end before ours.
   if (named.front().start) query.from = std::max(query.from, *named.front().start);
-  query.from = std::min(query.from, query.until - Duration(1));
-  return true;
+  return query.from < query.until;
 }
 
 ServiceStatus Service::GetJobHistory(const Caller& caller, const v1::GetJobHistoryRequest& request,

@@ -113,15 +113,15 @@ std::vector<const ServiceLevel*> ServiceLevelsOf(const AnswerView& answer,
 }
 
 std::vector<const ServiceLevel*> ServiceLevelsOf(const AnswerView& answer, const OwnJobs& own) {
+  const Snapshot& snapshot = answer.snapshot();
   std::vector<const ServiceLevel*> levels;
-  for (size_t i = 0; i < answer.snapshot().attribution->jobs.size(); ++i) {
-    if (!own.Has(i)) continue;
-    const std::vector<const ServiceLevel*> more = ServiceLevelsOf(answer, i);
-    levels.insert(levels.end(), more.begin(), more.end());
+  for (const ServiceLevel& level : snapshot.service_levels->levels) {
+    const bool is_own =
+        level.job != ServiceLevel::kNoJob
+            ? own.Has(level.job)
+            : snapshot.fabric != nullptr && own.HasHost(HostOf(*snapshot.fabric, level.entity));
+    if (is_own) levels.push_back(&level);
   }
-  std::ranges::sort(levels);  // all are elements of one vector
-  const auto rest = std::ranges::unique(levels);
-  levels.erase(rest.begin(), rest.end());
   return levels;
 }
 

@@ -49,8 +49,12 @@ class OwnJobs {
   // Attribution::jobs; nullopt for jobs of past answers.
   bool Add(const std::string& id, const v1::Allocation* allocation,
            std::optional<size_t> index = std::nullopt);
-  // Adds a host of an own job, as a log, the scheduler or the topology spells it.
+  // Adds a host of an own job that has not ended, as a log, the scheduler or the topology spells
+  // it.
   void AddHost(const std::string& host);
+
+  // Whether a job of the client that has not ended uses the host.
+  bool HasHost(topology::NodeIndex host) const { return AreAll() || hosts_.contains(host); }
 
   // The job is one of the snapshot.
   bool Has(size_t index) const { return AreAll() || indexes_.contains(index); }
@@ -58,7 +62,7 @@ class OwnJobs {
   const std::set<std::string, std::less<>>& ids() const { return ids_; }
   // Whether one of these jobs is the client's own.
   bool HasAny(const google::protobuf::RepeatedPtrField<std::string>& job_ids) const;
-  // Whether both ends are at hosts of own jobs, or unknown.
+  // Whether both ends are at hosts of own jobs that have not ended, or unknown.
   bool HasPath(const FlowPath& path) const;
   // Whether the client may know a place or a port: it is in the fabric, or at a host of an own job.
   bool MayName(std::string_view place) const;

@@ -135,8 +135,10 @@ ServiceResult<FoundAnswer> FindPast(const HistoryStore& history, const PastQuery
                                  .at_ns = Nanoseconds(query.at_time),
                                  .version = static_cast<int64_t>(query.version)});
   if (!found) return tl::unexpected(UnreadableHistory(found.error(), "try again later"));
+  // A page token of ours never names a version that is later than the requested time.
   if (query.version != 0 &&
-      (!found->is_found || found->version != static_cast<int64_t>(query.version))) {
+      (!found->is_found || found->version != static_cast<int64_t>(query.version) ||
+       found->version > Nanoseconds(query.at_time))) {
     return Refuse(ServiceFault::kPageForgotten,
                   "page_token: the history no longer has the answer of this list; start again with "
                   "the first page");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <set>
@@ -128,6 +129,14 @@ void FillPastLoad(const LinkMinute& link, v1::LinkLoad& out) {
   out.set_error_frames(link.errors);
 }
 
+// Requests are processed on one thread; each job of the client is read separately.
+constexpr std::chrono::seconds kLongestReading(2);
+
+ServiceError TakesTooLong() {
+  return {.fault = ServiceFault::kTooLong,
+          .message = "at_time: reading all of your jobs takes too long; try again later"};
+}
+
 // Returns the findings of this time; none if there are none, as without a topology.
 v1::ListFindingsResponse FindingsAt(const HistoryStore& history,
                                     const google::protobuf::Timestamp& at_time) {
@@ -160,9 +169,11 @@ ServiceResult<OwnJobs> Service::PastOwnJobs(const Caller& caller,
   v1::ListJobsResponse jobs;
   const auto read = ReadPast(*history_, {.part = AnswerPart::kJobs, .at_time = at_time}, jobs);
   if (!read) return tl::unexpected(read.error());
+  const auto end = std::chrono::steady_clock::now() + kLongestReading;
   for (const v1::JobSummary& job : jobs.jobs()) {
     const auto* const allocation = job.has_allocation() ? &job.allocation() : nullptr;
     if (!own.Add(job.job_id(), allocation)) continue;
+    if (std::chrono::steady_clock::now() > end) return tl::unexpected(TakesTooLong());
     v1::GetJobResponse details;
     const PastQuery query = {.part = AnswerPart::kJob, .name = job.job_id(), .at_time = at_time};
     if (!ReadPast(*history_, query, details)) continue;
@@ -328,7 +339,9 @@ ServiceStatus Service::PastServiceLevels(const Caller& caller,
     std::set<std::string, std::less<>> ids = {*job};
     if (job->empty()) ids = own->ids();
     std::vector<v1::Job> jobs;
+    const auto end = std::chrono::steady_clock::now() + kLongestReading;
     for (const std::string& id : ids) {
+      if (std::chrono::steady_clock::now() > end) return tl::unexpected(TakesTooLong());
       v1::GetJobResponse details;
       const auto read = ReadPast(
           *history_, {.part = AnswerPart::kJob, .name = id, .at_time = in.at_time()}, details);

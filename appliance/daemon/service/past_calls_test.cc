@@ -236,6 +236,37 @@ TEST_F(PastCalls, PagesComeFromOneVersion) {
       << "the token belongs to another at_time";
 }
 
+// A version that is later than the requested time cannot come from a token of ours.
+TEST_F(PastCalls, TokenWithALaterVersionIsRefused) {
+  OpenHistory();
+  const auto token_at = [&](int64_t time_ns) {
+    v1::ListJobsRequest request;
+    *request.mutable_at_time() = TimestampMessage(time_ns);
+    request.set_page_size(1);
+    v1::ListJobsResponse response;
+    EXPECT_TRUE(service_->ListJobs(LocalCaller(), request, response));
+    return response.next_page_token();
+  };
+  Publish(TwoJobs());
+  StoreAt(kPastStartNs);
+  Publish({});
+  StoreAt(kPastStartNs + kPastMinuteNs);
+  Publish(TwoJobs());
+  StoreAt(kPastStartNs + 2 * kPastMinuteNs);
+  const std::string earlier = token_at(kPastStartNs);
+  const std::string later = token_at(kPastStartNs + 2 * kPastMinuteNs);
+  ASSERT_NE(earlier, "");
+  ASSERT_NE(later, "");
+  v1::ListJobsRequest request;
+  *request.mutable_at_time() = TimestampMessage(kPastStartNs);
+  request.set_page_size(1);
+  request.set_page_token(later.substr(0, later.find('.')) + earlier.substr(earlier.find('.')));
+  v1::ListJobsResponse response;
+  const auto status = service_->ListJobs(LocalCaller(), request, response);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().fault, ServiceFault::kPageForgotten);
+}
+
 TEST_F(PastCalls, DamagedAnswerIsAnError) {
   OpenHistory();
   for (const char* message : {"\xff\xff", "\x0a\x7f"}) {

@@ -223,8 +223,10 @@ OwnJobs Service::OwnJobsOf(const Caller& caller, const AnswerView& answer) const
     const v1::Job& job = jobs[i];
     const v1::Allocation* const allocation = job.has_allocation() ? &job.allocation() : nullptr;
     if (!own.Add(job.job_id(), allocation, static_cast<size_t>(i))) continue;
-    for (const v1::Rank& rank : job.ranks()) own.AddHost(rank.host());
     const auto registered = registry_.Find(allocation->scheduler_job_id());
+    // Its hosts may belong to somebody else now.
+    if (registered && registered->state == AllocationState::kEnded) continue;
+    for (const v1::Rank& rank : job.ranks()) own.AddHost(rank.host());
     if (!registered || !own.IsUser(registered->user)) continue;
     for (const AllocatedNode& node : registered->nodes) own.AddHost(node.name);
   }

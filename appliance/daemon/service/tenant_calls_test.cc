@@ -295,6 +295,26 @@ TEST_F(TenantCalls, CountsFiltersAndPagesConcernOwnJobsOnly) {
   EXPECT_THAT(next.jobs(), IsEmpty());
 }
 
+// Its hosts may run jobs of others.
+TEST_F(TenantCalls, LevelsOfHostsAreNotShownAfterTheEndOfTheJob) {
+  OpenAll();
+  const auto count = [&](const std::string& job_id) {
+    v1::ListServiceLevelsRequest request;
+    request.set_job_id(job_id);
+    v1::ListServiceLevelsResponse response;
+    EXPECT_TRUE(service_->ListServiceLevels(Alice(), request, response));
+    return response.total_size();
+  };
+  EXPECT_EQ(count(""), 2) << "of the job, and of the NIC of host0";
+  EXPECT_EQ(count("nccl-aaa"), 2);
+  v1::EndJobRequest request;
+  request.set_scheduler_job_id(kOwnNumber);
+  v1::EndJobResponse ended;
+  ASSERT_TRUE(service_->EndJob(LocalCaller(), request, ended));
+  EXPECT_EQ(count(""), 1);
+  EXPECT_EQ(count("nccl-aaa"), 1);
+}
+
 TEST_F(TenantCalls, FindingsThatAffectOwnJobsKeepWhatConcernsThem) {
   OpenAll();
   v1::ListFindingsRequest request;
