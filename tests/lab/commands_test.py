@@ -74,7 +74,7 @@ class CommandLineTest(unittest.TestCase):
     def test_an_invalid_command_line_has_exit_code_2(self):
         self.run_lab(2, "argument --leaves: '0' must be a whole number of at least 1", "up", "--leaves", "0")
         self.run_lab(2, "argument --hosts: '2.5' must be a whole number", "up", "--hosts", "2.5")
-        self.run_lab(2, "argument --sflow-polling: '-1' is not", "up", "--sflow-polling=-1")
+        self.run_lab(2, "argument --sflow-polling: '-1' must be a whole number", "up", "--sflow-polling=-1")
         self.run_lab(2, "argument --http: '65536' is not a port number", "up", "--http", "65536")
         self.run_lab(2, "argument --seconds: 'nan' is not a number above 0", "capture", "-d", "x", "--seconds", "nan")
         self.run_lab(2, "argument --seconds: '-1' is not a number above 0", "fault", "down", "a:b", "--seconds", "-1")

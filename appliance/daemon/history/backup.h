@@ -62,8 +62,8 @@ struct DatabaseInfo {
   std::optional<Timestamp> first, last;  // time of the oldest and newest row with a time
 };
 
-// Describes a history, job or finding file, which an appliance may use meanwhile. Rows are counted for at
-// most `most`.
+// Describes a history, job or finding file, which an appliance may use meanwhile. Rows are counted
+// for at most `most`.
 Result<DatabaseInfo> Inspect(const std::string& path, std::chrono::milliseconds most);
 
 }  // namespace rocescope
