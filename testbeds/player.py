@@ -22,23 +22,23 @@ class Capture:
 
     def __init__(self, path):
         with open(path, "rb") as file:
-            self.octets = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self.at = FILE_HEADER
 
     def header(self):
-        return self.octets[:FILE_HEADER]
+        return self.data[:FILE_HEADER]
 
     def ended(self):
-        return self.at + RECORD_HEADER > len(self.octets)
+        return self.at + RECORD_HEADER > len(self.data)
 
     def due(self, now):
         """Returns the records that are due: their headers and frames."""
         while not self.ended():
-            seconds, nanoseconds, length, _ = struct.unpack_from("<IIII", self.octets, self.at)
+            seconds, nanoseconds, length, _ = struct.unpack_from("<IIII", self.data, self.at)
             if seconds + nanoseconds / 1e9 > now:
                 return
             begin, self.at = self.at, self.at + RECORD_HEADER + length
-            yield self.octets[begin:self.at]
+            yield self.data[begin:self.at]
 
 
 def play_frames(capture, pipe):
