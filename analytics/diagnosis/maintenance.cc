@@ -165,8 +165,8 @@ bool IsAsBefore(const Row& row, const SwitchOutage& outage) {
 }
 
 // Whether several NICs that had no timeouts before had some when the switch went down. The next
-// packet reveals a single lost one; a timeout means that no packet followed. The limit is that of the
-// whole fabric: in a large one, another fault at the same time can exceed it.
+// packet reveals a single lost one; a timeout means that no packet followed. The limit is that of
+// the whole fabric: in a large one, another fault at the same time can exceed it.
 bool DidNicsTimeOut(const DiagnosisInput& input, const SwitchOutage& outage) {
   constexpr size_t kSeveral = 2;
   size_t nics = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a client with the role tenant may read: its own jobs, and of other messages the parts that
-// say nothing about other jobs and their hosts. Findings, hotspots and the coverage are copied field
-// by field, so that their new fields stay hidden until they are added here. From jobs, paths and the
-// health, single fields are removed: review each new field of them.
+// say nothing about other jobs and their hosts. Findings, hotspots and the coverage are copied
+// field by field, so that their new fields stay hidden until they are added here. From jobs, paths
+// and the health, single fields are removed: review each new field of them.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>
