@@ -137,6 +137,10 @@ def write(state, lab, fabric, folder, recorder, start_ns, end_ns):
         logs[part] = any((state.files / part).iterdir())
         if logs[part]:
             shutil.copytree(state.files / part, folder / part, dirs_exist_ok=True)
+    # NCCL writes a log for each process. The queue pairs are those that exist at the end.
+    for earlier in truth.starts_within(state.files, start_ns)[:-1]:
+        for log in (earlier / "nccl").glob("*.log"):
+            shutil.copyfile(log, folder / "nccl" / f"{log.stem}.{earlier.name}.log")
     if slurm.is_used(state):
         (folder / "slurm.json").write_text(slurm.client(state, "squeue", "--json"))
     content = truth.build(state.name, fabric, traffic.plan_of(state), state.files, recorder,

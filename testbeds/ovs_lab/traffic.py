@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import shutil
 import sys
 import time
 
@@ -105,6 +106,7 @@ def start(state, fabric, program):
     of each host; with Slurm none."""
     stop(state)
     plan = read(state)
+    keep_earlier(state, plan["start_number"])
     if slurm.is_used(state):
         slurm_jobs.submit(state, plan["jobs"], program)
         return {}
@@ -112,6 +114,16 @@ def start(state, fabric, program):
     processes = {host.name: start_one(state, host, program) for host in fabric.hosts.values()}
     say(f"started {len(fabric.hosts)} endpoints; their logs are {state.files}/endpoint-HOST.log")
     return processes
+
+
+def keep_earlier(state, number):
+    """Copies the files of the endpoints, which the next start replaces. A capture contains both starts."""
+    folder = state.files / truth.EARLIER / str(number)
+    for part in ("nccl", "rdma", "endpoint"):
+        if (state.files / part).exists():
+            shutil.copytree(state.files / part, folder / part, dirs_exist_ok=True)
+    if folder.exists():
+        (folder / truth.STOPPED).write_text(f"{time.time_ns()}\n")
 
 
 def wait_for_logs(state, fabric, processes):

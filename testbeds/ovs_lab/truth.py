@@ -9,15 +9,18 @@ SCHEMA_VERSION = 2  # as in sim/run/write_truth.cc
 SECOND = 10**9
 TIERS_OF_SWITCHES = 2
 COUNTER_PERIOD_NS = SECOND  # exporter.PERIOD
+# The files of the endpoints of earlier starts: EARLIER/NUMBER/, with the time of their end in STOPPED.
+EARLIER, STOPPED = "earlier", "stopped_ns"
 
 
 def build(name, fabric, plan, folder, recorder, faults, start_ns, end_ns, sflow_rate):
     """`folder`: the files that the endpoints wrote. `recorder`: the paths. `faults`: by number."""
     jobs = plan_jobs(fabric, plan)
-    connections = connections_of(fabric, jobs, read_queue_pairs(fabric, folder), recorder.intervals)
+    starts = starts_within(folder, start_ns)
+    connections = connections_of(fabric, jobs, [read_queue_pairs(fabric, one) for one in starts], recorder.intervals)
     return {
         "schema_version": SCHEMA_VERSION, "scenario": name, "seed": 0, "start_ns": start_ns, "end_ns": end_ns,
-        "jobs": [job_truth(job, folder, start_ns, end_ns) for job in jobs],
+        "jobs": [job_truth(job, starts, start_ns, end_ns) for job in jobs],
         "connections": connections,
         "faults": [fault_truth(fault["truth"], jobs, connections, end_ns)
                    for fault in overlapping(faults, start_ns, end_ns) if not fault["benign"]],
@@ -28,6 +31,18 @@ def build(name, fabric, plan, folder, recorder, faults, start_ns, end_ns, sflow_
             {"node": node, "group": group, "read": True, "period_ns": COUNTER_PERIOD_NS}
             for group, nodes in (("switch", fabric.switches), ("nic", fabric.hosts)) for node in nodes]},
     }
+
+
+# Starts of the endpoints
+
+def starts_within(folder, start_ns):
+    """The folders with the files of each start of the endpoints that ran during the capture, in order."""
+    earlier = [path for path in (folder / EARLIER).glob("*") if (path / STOPPED).exists()]
+    return [*(path for path in sorted(earlier, key=lambda path: int(path.name)) if stopped_ns(path) > start_ns), folder]
+
+
+def stopped_ns(folder):
+    return int((folder / STOPPED).read_text())
 
 
 # Jobs
@@ -58,16 +73,26 @@ def process_of(folder, host):
     return min(pids, default=0)
 
 
-def job_truth(job, folder, start_ns, end_ns):
+def job_truth(job, starts, start_ns, end_ns):
     ranks = range(len(job["hosts"]))
     return {
         "name": job["name"], "id": job["id"],
         "ranks": [{"host": host.name, "gpu": 0, "device": host.nic.name,
-                   "process_id": process_of(folder, host)} for host in job["hosts"]],
+                   "process_id": process_of(starts[0], host)} for host in job["hosts"]],
+        "restarts": [{"stop_ns": stopped_ns(before), "start_ns": started_ns(job, after),
+                      "process_ids": [process_of(after, host) for host in job["hosts"]]}
+                     for before, after in zip(starts, starts[1:])],
         "phases": [{"name": phase.get("name", phase["collective"]), "collective": phase["collective"],
                     "groups": [{"ranks": list(ranks)}]} for phase in job["phases"]],
-        "iterations": iterations_of(job, folder, start_ns, end_ns),
+        "iterations": [one for folder in starts for one in iterations_of(job, folder, start_ns, end_ns)],
     }
+
+
+def started_ns(job, folder):
+    """When the first rank started; 0 if none has."""
+    return min((line["time_ns"] for host in job["hosts"]
+                for line in json_lines(folder / "endpoint" / f"{host.name}.jsonl")
+                if line.get("event") == "job_started" and line["job"] == job["name"]), default=0)
 
 
 def iterations_of(job, folder, start_ns, end_ns):
@@ -103,7 +128,7 @@ def read_queue_pairs(fabric, folder):
 
 
 def connections_of(fabric, jobs, queue_pairs, intervals):
-    """Pairs the two ends of each connection by their QPNs and by the flows between them."""
+    """Pairs the two ends of each connection by their QPNs, in each start, and by the flows between them."""
     hosts = {host.address: host for host in fabric.hosts.values()}
     flows = {(flow.source, flow.destination, flow.qpn): flow for flow in intervals}
     ranks = {host.name: (job, rank) for job in jobs for rank, host in enumerate(job["hosts"])}
@@ -113,8 +138,10 @@ def connections_of(fabric, jobs, queue_pairs, intervals):
         if flow.source not in hosts or flow.destination not in hosts:
             continue
         first, second = hosts[flow.source], hosts[flow.destination]
-        here = queue_pairs.get(second.name, {}).get(there)
-        if here is None or queue_pairs.get(first.name, {}).get(here) != there:
+        number, here = next(((number, here) for number, of_host in enumerate(queue_pairs)
+                             if (here := of_host.get(second.name, {}).get(there)) is not None
+                             and of_host.get(first.name, {}).get(here) == there), (None, None))
+        if here is None:
             continue
         back = flows.get((flow.destination, flow.source, here))
         forward_paths, backward_paths = intervals[flow], intervals.get(back, [])
@@ -122,13 +149,13 @@ def connections_of(fabric, jobs, queue_pairs, intervals):
                 data_bytes(backward_paths) == data_bytes(forward_paths) and back and back < flow):
             continue  # listed from its other end
         job, from_rank = ranks.get(first.name, (None, 0))
-        pair = (first.name, second.name)
+        pair = (first.name, second.name, number)
         stripes[pair] = stripes.get(pair, -1) + 1
         found.append({
             "first": end_truth(first, here, flow.source_port),
             "second": end_truth(second, there, back.source_port if back else 0),
             "job": job["name"] if job else "", "phase": 0, "group": 0, "from_rank": from_rank,
-            "to_rank": ranks.get(second.name, (None, 0))[1], "stripe": stripes[pair],
+            "to_rank": ranks.get(second.name, (None, 0))[1], "stripe": stripes[pair], "incarnation": number,
             "forward": [path_truth(one) for one in forward_paths],
             "backward": [path_truth(one) for one in backward_paths]})
     return found

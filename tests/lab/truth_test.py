@@ -105,6 +105,32 @@ class TruthTest(unittest.TestCase):
                          [("host0", 700), ("host2", 800)])
         self.assertEqual(job["iterations"], [{"start_ns": 200, "end_ns": 310}])
 
+    def test_connections_of_both_starts_of_a_job(self):
+        earlier = self.folder / "earlier/1"
+        for name in ("rdma", "endpoint"):
+            (earlier / name).mkdir(parents=True)
+        (earlier / "rdma/host0.json").write_text(json.dumps([{"lqpn": 21, "rqpn": 31, "pid": 500}]))
+        (earlier / "rdma/host2.json").write_text(json.dumps([{"lqpn": 31, "rqpn": 21, "pid": 600}]))
+        lines = [{"event": "job_started", "job": "train", "time_ns": 450},
+                 {"event": "iteration", "job": "train", "iteration": 0, "begin_ns": 500, "end_ns": 600}]
+        (self.folder / "endpoint/host0.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        line = {"event": "iteration", "job": "train", "iteration": 0, "begin_ns": 150, "end_ns": 250}
+        (earlier / "endpoint/host0.jsonl").write_text(json.dumps(line) + "\n")
+        before = {FlowKey("10.0.0.1", "10.0.0.3", 31, 50_003): [Interval(100, 300, ["leaf0:Ethernet3"], 4000)],
+                  FlowKey("10.0.0.3", "10.0.0.1", 21, 50_004): [Interval(100, 300, ["leaf1:Ethernet4"], 0)]}
+        (earlier / "stopped_ns").write_text("400\n")
+        content = self.build(self.flows() | before)
+        self.assertEqual([(one["incarnation"], one["first"]["qpn"]) for one in content["connections"]],
+                         [(1, 20), (0, 21)])
+        job, = content["jobs"]
+        self.assertEqual([rank["process_id"] for rank in job["ranks"]], [500, 600])
+        self.assertEqual(job["restarts"], [{"stop_ns": 400, "start_ns": 450, "process_ids": [700, 800]}])
+        self.assertEqual([one["start_ns"] for one in job["iterations"]], [150, 500])
+        (earlier / "stopped_ns").write_text("50\n")
+        content = self.build(self.flows() | before)
+        self.assertEqual([one["first"]["qpn"] for one in content["connections"]], [20])
+        self.assertEqual(content["jobs"][0]["restarts"], [])
+
     def test_faults_outside_the_capture_are_left_out_and_longer_ones_end_with_it(self):
         def fault(start, end, benign=False):
             times = {"start_ns": start, **({"end_ns": end} if end else {}), "visible_ns": start}
