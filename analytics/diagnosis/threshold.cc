@@ -39,6 +39,7 @@ struct FillLevel {
   uint64_t bytes = 0;  // highest fill level in bytes
   uint64_t most = 0;   // highest, also of neighbouring windows if not read at window ends
   bool acted = false;  // the switch marked or paused
+  uint64_t count = 0;  // of marks or pauses in the window, or in the last one if it has none
   bool is_read_at_window_ends = true;
 };
 
@@ -148,6 +149,7 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
                            .window = w,
                            .bytes = bytes[w],
                            .acted = has_acted,
+                           .count = acted[w] > 0 ? acted[w] : acted[last],
                            .is_read_at_window_ends = spread == 0};
         const size_t behind = spread == 0 ? w + 1 : BehindNextReading(input, entity, watermark, w);
         for (size_t near = last; near < behind; ++near) {
@@ -240,7 +242,8 @@ void DetectEarlyPauses(const DiagnosisInput& input, Findings& found) {
 
 // Probability that a queue of a given length is not marked, from comparable queues of all other
 // switches and of this one before. If too few of them were as long, shorter queues give an upper
-// limit.
+// limit. The number of marks of those queues gives another one: a queue can exceed the threshold
+// for a shorter time than they did.
 class Marking {
  public:
   Marking(const topology::Fabric& fabric, const std::vector<FillLevel>& levels,
@@ -265,27 +268,42 @@ class Marking {
     const auto most = static_cast<uint64_t>(static_cast<double>(bytes) / similar);
     const Counts all = comparable.all.Within(least, most);
     const Counts own = comparable.of_node.at(node).Within(least, most);
-    Counts counts = {.with = all.with - own.with, .without = all.without - own.without};
+    Counts counts = {.with = all.with - own.with,
+                     .without = all.without - own.without,
+                     .marks = all.marks - own.marks};
     if (counts.with + counts.without < enough) {
       counts = Nearest(comparable.all, node, before, least, most, enough);
     }
-    return ChanceOfNone(counts.with, counts.without);
+    return std::max(ChanceOfNone(counts.with, counts.without), NoneOf(counts));
   }
 
  private:
   struct Counts {
     size_t with = 0;
     size_t without = 0;
+    uint64_t marks = 0;
   };
 
-  // Queues by length, the longest first, with the number of marked ones before each.
+  // Probability of no mark if the expected number of marks varies from queue to queue: it has an
+  // exponential distribution with the observed mean, and the number of marks a Poisson distribution
+  // with the expected number.
+  static double NoneOf(const Counts& counts) {
+    if (counts.with == 0) return 1;
+    return 1 / (1 + static_cast<double>(counts.marks) / static_cast<double>(counts.with));
+  }
+
+  // Queues by length, the longest first, with the numbers of marked ones and of marks before each.
   class Ranks {
    public:
     void Add(const FillLevel& level) { levels_.push_back(level); }
     void Settle() {
       std::ranges::sort(levels_, std::ranges::greater(), &FillLevel::bytes);
       with_.assign(1, 0);
-      for (const FillLevel& level : levels_) with_.push_back(with_.back() + level.acted);
+      marks_.assign(1, 0);
+      for (const FillLevel& level : levels_) {
+        with_.push_back(with_.back() + level.acted);
+        marks_.push_back(marks_.back() + level.count);
+      }
     }
     Counts Within(uint64_t least, uint64_t most) const {
       const size_t first = FirstOf(most);
@@ -294,7 +312,8 @@ class Marking {
               levels_, [&](const FillLevel& level) { return level.bytes >= least; }) -
           levels_.begin());
       const size_t with = with_[behind] - with_[first];
-      return {.with = with, .without = behind - first - with};
+      return {
+          .with = with, .without = behind - first - with, .marks = marks_[behind] - marks_[first]};
     }
     // Index of the first queue that is not longer than this.
     size_t FirstOf(uint64_t most) const {
@@ -308,6 +327,7 @@ class Marking {
    private:
     std::vector<FillLevel> levels_;
     std::vector<size_t> with_;
+    std::vector<uint64_t> marks_;
   };
 
   struct Class {
@@ -325,6 +345,7 @@ class Marking {
       if (level.bytes < least && counts.with + counts.without >= enough) break;
       if (level.node == node && level.window >= before) continue;
       ++(level.acted ? counts.with : counts.without);
+      counts.marks += level.count;
     }
     return counts;
   }

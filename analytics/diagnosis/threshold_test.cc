@@ -145,6 +145,26 @@ TEST_F(LateMarksTest, ManyShortPeaksAreNoEvidence) {
   EXPECT_TRUE(Found().empty());
 }
 
+// A few marks each show that the other queues exceed the threshold for a short time only. Whoever
+// exceeds it for an even shorter time marks nothing, and does so each time, as jobs repeat.
+TEST_F(LateMarksTest, QueuesWithFewMarksAreNoMeasure) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    Queue(Port("leaf1", "spine1"), w, 180'000, 4);
+    Queue(Port("leaf2", "spine1"), w, 180'000, 4);
+  }
+  for (size_t w = 8; w < 16; ++w) Queue(Port("leaf0", "spine0"), w, 180'000, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateMarksTest, QueuesWithManyMarksAreAMeasure) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    Queue(Port("leaf1", "spine1"), w, 180'000, 40);
+    Queue(Port("leaf2", "spine1"), w, 180'000, 40);
+  }
+  for (size_t w = 8; w < 16; ++w) Queue(Port("leaf0", "spine0"), w, 180'000, 0);
+  EXPECT_EQ(Found().size(), 1u);
+}
+
 TEST_F(ThresholdTest, WhereNobodyMarksEcnIsNotInUse) {
   for (size_t w = 0; w < kWindows; ++w) Queue(Port("leaf0", "spine0"), w, 400'000, 0);
   EXPECT_TRUE(Found().empty());
