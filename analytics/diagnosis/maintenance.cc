@@ -164,12 +164,14 @@ bool IsAsBefore(const Row& row, const SwitchOutage& outage) {
   return then <= kAccident || static_cast<double>(then) <= 2 * usual;
 }
 
-// Whether several NICs that had no timeouts before had some when the switch went down. The next
-// packet reveals a single lost one; a timeout means that no packet followed. The limit is that of
-// the whole fabric: in a large one, another fault at the same time can exceed it.
+// Whether several NICs that had no timeouts before had some when the switch went down, and more
+// than by the rate before. The next packet reveals a single lost one; a timeout means that no
+// packet followed.
 bool DidNicsTimeOut(const DiagnosisInput& input, const SwitchOutage& outage) {
   constexpr size_t kSeveral = 2;
+  constexpr double kMore = 2;  // than expected
   size_t nics = 0;
+  double expected = 0;
   for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
     const Entity entity{.kind = EntityKind::kNic, .index = nic};
     if (!input.HasMetric(entity, Metric::kLocalAckTimeout)) continue;
@@ -180,9 +182,13 @@ bool DidNicsTimeOut(const DiagnosisInput& input, const SwitchOutage& outage) {
                          row.begin() + static_cast<ptrdiff_t>(behind),
                          [](uint64_t count) { return count > 0; });
     };
-    nics += timed_out(first, last + 1) && !timed_out(0, first);
+    if (timed_out(0, first)) {
+      expected += static_cast<double>(last + 1 - first) / static_cast<double>(first);
+    } else {
+      nics += timed_out(first, last + 1);
+    }
   }
-  return nics >= kSeveral;
+  return nics >= kSeveral && static_cast<double>(nics) > kMore * expected;
 }
 
 // Whether NICs noticed no more losses than before when the switch went down. A switch that crashes

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "analytics/diagnosis/link_state_fixture.h"
 
 namespace rocescope {
@@ -236,6 +238,29 @@ TEST_F(DrainTest, TimeoutsOfSeveralNicsAreASignOfACrash) {
   Grows(OfNic(NicOf("host6")), Metric::kLocalAckTimeout, 3, 1);
   ASSERT_EQ(Found().size(), 1u);
   EXPECT_TRUE(IsSuspected(Found()[0])) << "it had timeouts before";
+}
+
+// In a large fabric, two NICs have timeouts in any few windows.
+TEST_F(DrainTest, TimeoutsAtTheRateBeforeAreNoSignOfACrash) {
+  Upgrade(8);
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    Carries(Port(leaf, "spine1"), 8, 300);
+  }
+  for (const std::string host : {"host0", "host1", "host2", "host3", "host6"}) {
+    for (size_t w = 0; w < kWindows; ++w) {
+      Grows(OfNic(NicOf(host)), Metric::kLocalAckTimeout, w, 0);
+    }
+  }
+  for (const char* host : {"host0", "host6"}) {
+    Grows(OfNic(NicOf(host)), Metric::kLocalAckTimeout, 9, 1);
+  }
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_FALSE(IsSuspected(Found()[0]));
+  for (const size_t i : {1, 2, 3}) {
+    Grows(OfNic(NicOf("host" + std::to_string(i))), Metric::kLocalAckTimeout, i, 1);
+  }
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_TRUE(IsSuspected(Found()[0]));
 }
 
 TEST_F(DrainTest, ASwitchThatCarriesItsUsualTrafficUntilItGoesDownHasCrashed) {
