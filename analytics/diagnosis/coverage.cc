@@ -180,6 +180,8 @@ void MeetByPackets(const DiagnosisInput& input, const CounterSummary& summary, N
   const DiagnosisParts& parts = input.parts();
   for (const auto& [key, windows] : parts.delays) {
     needs.Meet(key.kind == DelayKind::kCnp ? Need::kCnpDelays : Need::kDelays);
+    // Packets of one flow were observed at two switches.
+    needs.Meet(Need::kOrder, key.kind == DelayKind::kTransit);
     needs.Meet(Need::kSlowAnswers, key.kind == DelayKind::kTurnaround && summary.queues);
   }
   for (const auto& [node, windows] : parts.queue_uses) {
@@ -250,6 +252,7 @@ Needs NeedsMet(const DiagnosisInput& input, DiagnosisCoverage& coverage) {
   if (input.is_spraying()) {
     needs.Withdraw(Need::kPaths);
     needs.Withdraw(Need::kDelays);
+    needs.Withdraw(Need::kOrder);
   }
   needs.Meet(Need::kGpuClocks, !parts.iteration_patterns.empty());
   needs.Meet(Need::kCables, parts.cabling.confirmed + parts.cabling.contradicted > 0);

@@ -213,14 +213,13 @@ bool AreSimilar(const std::vector<LateWindow>& late, size_t enough) {
          }) >= static_cast<ptrdiff_t>(enough);
 }
 
-Shift ShiftOver(const std::vector<LateWindow>& late, const Thresholds& thresholds) {
+Shift ShiftOver(const std::vector<LateWindow>& late, size_t enough, const Thresholds& thresholds) {
   Shift shift;
   if (late.empty()) return shift;
   shift.first = late.front().place;
   shift.last = late.back().place;
   for (const LateWindow& window : late) {
-    const bool sufficed =
-        shift.windows >= thresholds.latency_windows && shift.packets >= thresholds.latency_packets;
+    const bool sufficed = shift.windows >= enough && shift.packets >= thresholds.latency_packets;
     ++shift.windows;
     shift.packets += window.packets;
     if (!sufficed) shift.detected_at = window.place;
@@ -413,9 +412,9 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     KeepSimilar(late);
     isolated += CountSimilarElsewhere(explained, late);
   }
-  Shift shift = ShiftOver(late, thresholds);
-  if (shift.windows < thresholds.latency_windows || shift.packets < thresholds.latency_packets)
-    return std::nullopt;
+  const size_t enough = LeastLateWindows(of, thresholds);
+  Shift shift = ShiftOver(late, enough, thresholds);
+  if (shift.windows < enough || shift.packets < thresholds.latency_packets) return std::nullopt;
   shift.usual_least = *quickest;
   // A delay that the data begin with is not longer than before. It may be that of a queue.
   const bool has_before = std::ranges::any_of(usual, [&](size_t at) { return at < shift.first; });
@@ -448,6 +447,10 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   return shift;
 }
 
+uint32_t LeastLateWindows(Of of, const Thresholds& thresholds) {
+  return thresholds.latency_windows + (of == Of::kMost ? 1 : 0);
+}
+
 Finding FindingOf(const DiagnosisInput& input, FaultKind kind, Place place, const Shift& shift) {
   Finding finding = {.kind = kind,
                      .place = place,
@@ -458,8 +461,8 @@ Finding FindingOf(const DiagnosisInput& input, FaultKind kind, Place place, cons
   return finding;
 }
 
-TimeToDetection TimeOfShift(const Thresholds& thresholds) {
-  return {.windows = thresholds.latency_windows,
+TimeToDetection TimeOfShift(Of of, const Thresholds& thresholds) {
+  return {.windows = LeastLateWindows(of, thresholds),
           .signs = fmt::format("{} with a longer delay, and {} with the normal one",
                                Counted(thresholds.latency_packets, "packet"),
                                Counted(thresholds.latency_baseline_windows, "window"))};

@@ -95,6 +95,9 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
 Finding FindingOf(const DiagnosisInput& input, FaultKind kind, Place place, const Shift& shift);
 
 // The least duration of a longer delay that ShiftOf finds.
-TimeToDetection TimeOfShift(const Thresholds& thresholds);
+TimeToDetection TimeOfShift(Of of, const Thresholds& thresholds);
+// The least number of late windows. For kMost, one more: a host whose CPU is busy responds late for
+// a moment, which can begin in one window and end in the next one.
+uint32_t LeastLateWindows(Of of, const Thresholds& thresholds);
 
 }  // namespace rocescope

@@ -61,6 +61,10 @@ namespace rocescope {
           "counters of NICs for NAKs and packets out of sequence, and paths of "                  \
           "flows (mirrors, INT, sFlow)",                                                          \
       .false_alarms_per_day = 0.003, .kinds = {kGrayLoss}, .sparse = true, .forgeable = kPaths)   \
+  /* Links on which packets of a flow overtake each other. */                                     \
+  ROW(DetectReordering, .name = "reordering",                                                     \
+      .telemetry = "mirrors of several switches, and counters", .false_alarms_per_day = 0.0004,   \
+      .kinds = {kReordering}, .sparse = true, .forgeable = kPaths)                                \
   /* NICs that pause their switch; ports that wait for each other in a cycle. */                  \
   ROW(DetectPauses, .name = "pause", .telemetry = "durations of PFC pauses at switches or NICs",  \
       .false_alarms_per_day = 0.003, .kinds = {kPfcStorm, kSlowReceiver, kPfcDeadlock},           \

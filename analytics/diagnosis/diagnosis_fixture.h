@@ -213,9 +213,10 @@ class DiagnosisTest : public testing::Test {
     lossy_.push_back(record);
   }
   // The tap at a switch saw late packets (behind later PSNs) and retransmitted ones of the flow.
-  void Sees(std::string_view node, const FlowKey& flow, uint32_t late, uint32_t retransmitted) {
+  void Sees(std::string_view node, const FlowKey& flow, uint32_t late, uint32_t retransmitted,
+            size_t window = 0) {
     FlowRecord record{
-        .flow = flow, .tap = static_cast<TapId>(Node(node)), .interval_start = Begin(0)};
+        .flow = flow, .tap = static_cast<TapId>(Node(node)), .interval_start = Begin(window)};
     record.requests.reordered = late;
     record.requests.retransmitted = retransmitted;
     lossy_.push_back(record);

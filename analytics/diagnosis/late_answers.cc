@@ -8,6 +8,7 @@
 
 #include "analytics/diagnosis/delay_shift.h"
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/reordering.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -90,6 +91,7 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
   const Row shared_least = SharedDelays(input, DelayKind::kTurnaround, Of::kLeast);
   const Row shared_most = SharedDelays(input, DelayKind::kTurnaround, Of::kMost);
   const size_t nics = CountDelays(input, DelayKind::kTurnaround);
+  const ReorderedEnds reordered = EndsOfReordered(input);
   for (const auto& [key, measured] : input.parts().delays) {
     if (key.kind != DelayKind::kTurnaround) continue;
     const PortIndex own = fabric.nic(key.to).port;
@@ -124,8 +126,8 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
       found.push_back(std::move(finding));
       continue;
     }
-    // With packet spraying, a response waits until earlier packets have arrived on other paths.
-    if (input.is_spraying()) continue;
+    // If packets are sprayed or reordered, a response waits until earlier packets have arrived.
+    if (input.is_spraying() || reordered.receivers.contains(key.to)) continue;
     wait.shared = shared_most;
     if (const auto shift =
             ShiftOf(input, measured, wait, Of::kMost, thresholds.late_answer_frames * frame)) {
@@ -144,8 +146,8 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
   }
 }
 
-TimeToDetection TimeToDetectLateAnswers(FaultKind /*kind*/, const Thresholds& thresholds) {
-  return TimeOfShift(thresholds);
+TimeToDetection TimeToDetectLateAnswers(FaultKind kind, const Thresholds& thresholds) {
+  return TimeOfShift(kind == FaultKind::kSlowReceiver ? Of::kMost : Of::kLeast, thresholds);
 }
 
 }  // namespace rocescope

@@ -234,7 +234,7 @@ void DetectLongerLinks(const DiagnosisInput& input, Findings& found) {
 }
 
 TimeToDetection TimeToDetectLongerLinks(FaultKind /*kind*/, const Thresholds& thresholds) {
-  return TimeOfShift(thresholds);
+  return TimeOfShift(Of::kLeast, thresholds);
 }
 
 }  // namespace rocescope

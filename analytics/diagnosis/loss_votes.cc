@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/reordering.h"
 #include "analytics/diagnosis/suspects.h"
 #include "analytics/job/flow_of.h"
 #include "base/count_text.h"
@@ -134,6 +135,8 @@ std::vector<Exposed> ExposedTo(const DiagnosisInput& input, const std::map<FlowK
 void DetectUncountedLoss(const DiagnosisInput& input, Findings& found) {
   if (NicsCountErrors(input)) return;
   const auto other = OtherWays(input.parts().connections);
+  // NAKs for packets that were overtaken are no evidence of loss.
+  const std::map<FlowKey, Overtaken> overtaken = OvertakenPackets(input);
   std::map<FlowKey, double> losses;
   size_t first = input.windows();
   size_t last = 0;
@@ -143,6 +146,7 @@ void DetectUncountedLoss(const DiagnosisInput& input, Findings& found) {
     for (const LossWindow& window : windows) {
       const size_t place = input.PlaceOf(window.window);
       if (place >= input.windows() || window.refused == 0 || refused == other.end()) continue;
+      if (overtaken.contains(refused->second)) continue;
       losses[refused->second] += static_cast<double>(window.refused);
       by_window[place] += static_cast<double>(window.refused);
       first = std::min(first, place);

@@ -14,11 +14,13 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/reordering.h"
 #include "analytics/diagnosis/suspects.h"
 #include "base/count_text.h"
 #include "topology/ecmp.h"
@@ -231,8 +233,12 @@ std::vector<uint32_t> ThoseThatLose(const DiagnosisInput& input, const ObservedB
     if (at != explained.end()) of_all[IsReceiver(role)].push_back(std::max(more, 0.0));
   }
   const double usual = UsualCount(std::move(of_all));
+  const ReorderedEnds reordered = EndsOfReordered(input);
   std::vector<uint32_t> losing;
   for (const auto& [role, more] : left) {
+    const std::set<NicIndex>& without_loss =
+        IsReceiver(role) ? reordered.receivers : reordered.senders;
+    if (without_loss.contains(NicOf(role))) continue;
     if (more > kLeastCount + kExcess * usual) losing.push_back(role);
   }
   return losing;

@@ -150,6 +150,9 @@ namespace rocescope {
   ROW(nic_losses, uint32_t, 20, "packets", 1, 1000000,                                             \
       "Minimum number of lost packets that NICs count, and that no port counters explain, "        \
       "before the loss is located by the paths between these NICs.")                               \
+  ROW(reordered_packets, uint32_t, 10, "packets", 1, 1000000,                                      \
+      "Minimum number of reordered packets, in at least three windows, before a link that "        \
+      "reorders packets is reported.")                                                             \
   ROW(least_vote_confidence, double, 0.05, "probability", 0, 1,                                    \
       "Minimum probability of the most likely place of a packet loss before it is reported.")      \
   ROW(bit_error_prior, double, 2.0 / 3, "probability", 0, 1,                                       \

@@ -52,6 +52,8 @@ std::vector<LossObservation> LossTracker::ObservationsOf(const FlowKey& flow, in
       if (one.window < from || one.window >= until) continue;
       sum.late += one.late;
       sum.retransmitted += one.retransmitted;
+      sum.packets += one.packets;
+      sum.missing += one.missing;
     }
     if (sum.late > 0 || sum.retransmitted > 0) sights.push_back(sum);
   }
@@ -84,8 +86,8 @@ LossTracker::Sights* LossTracker::SightsFor(const FlowKey& flow) {
 }
 
 void LossTracker::AddSight(const FlowRecord& record, int64_t window) {
-  const uint64_t late = uint64_t{record.requests.reordered} + record.responses.reordered;
-  const uint64_t retransmitted = ResentIn(record);
+  const uint32_t late = record.requests.reordered + record.responses.reordered;
+  const auto retransmitted = static_cast<uint32_t>(ResentIn(record));
   if ((late == 0 && retransmitted == 0) || record.tap >= of_tap_.size()) return;
   const topology::NodeIndex node = of_tap_[record.tap];
   if (node == topology::kNone) return;
@@ -112,6 +114,12 @@ void LossTracker::AddSight(const FlowRecord& record, int64_t window) {
   SightWindow& told = CountsOfTap(sight->sources, record, alone);
   told.late += late;
   told.retransmitted += retransmitted;
+  told.packets += static_cast<uint32_t>(record.packets);
+  told.missing += record.requests.missing + record.responses.missing;
+  if (told.packets >= most->packets) {
+    most->packets = told.packets;
+    most->missing = told.missing;
+  }
   most->late = std::max(most->late, told.late);
   most->retransmitted = std::max(most->retransmitted, told.retransmitted);
 }

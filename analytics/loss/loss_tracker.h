@@ -30,6 +30,10 @@ struct LossObservation {
   uint64_t late = 0;  // first copies that arrived after later packets: lost upstream, or reordered
   uint64_t retransmitted =
       0;  // packets that had passed here before: lost downstream, or retransmitted by go-back-N
+  // In the same intervals: all packets, and PSNs that never arrived: the mirror lost their packets,
+  // or they were lost upstream and have not been retransmitted yet.
+  uint64_t packets = 0;
+  int64_t missing = 0;
 
   friend bool operator==(const LossObservation&, const LossObservation&) = default;
 };
@@ -70,8 +74,10 @@ class LossTracker {
   };
   struct SightWindow {
     int64_t window = 0;
-    uint64_t late = 0;
-    uint64_t retransmitted = 0;
+    uint32_t late = 0;
+    uint32_t retransmitted = 0;
+    uint32_t packets = 0;
+    int32_t missing = 0;
   };
   struct SightSource {
     TapId tap = 0;

@@ -82,6 +82,7 @@ bool CanBeNear(FaultKind kind, FaultKind first) {
     case FaultKind::kAddedLatency:
     case FaultKind::kGrayLoss:
     case FaultKind::kBitErrors:
+    case FaultKind::kReordering:
       return true;
     case FaultKind::kCorruption:
     case FaultKind::kMtuMismatch:

@@ -346,6 +346,12 @@ bool AddedLatency(Drawer& drawer) {
   drawer.Growth();
   return drawer.Link(true);
 }
+bool Reordering(Drawer& drawer) {
+  drawer.fault_.probability = drawer.dice_.LogUniform(0.005, 0.1);
+  drawer.fault_.delay = drawer.dice_.Time(2 * kMicrosecond, 50 * kMicrosecond);
+  drawer.Growth();
+  return drawer.Link(true);
+}
 bool Blackhole(Drawer& drawer) {
   const Flow& flow = drawer.PickFlow();
   if (flow.ports.size() < 2) return false;
@@ -421,6 +427,7 @@ constexpr Rule kRules[] = {
      {.congestion = true, .both_ways = true}},
     {kPfcDeadlock, [](Drawer& drawer) { return drawer.Loop(); }, {.full_buffers = true}},
     {kSwappedCables, [](Drawer& drawer) { return drawer.SwappedCables(); }},
+    {kReordering, Reordering},
 };
 
 const Rule* FindRule(FaultKind kind) {

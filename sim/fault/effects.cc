@@ -29,9 +29,9 @@ Result<Injector::Effect> Injector::MakeEffect(const FaultOptions& options, Happe
     case FaultKind::kAddedLatency:
       return AddedLatency(options);
     case FaultKind::kGrayLoss:
-      return LossyLink(options, /*bit_errors=*/false);
+      return FaultyLink(options, WireFault::Fate::kLost);
     case FaultKind::kBitErrors:
-      return LossyLink(options, /*bit_errors=*/true);
+      return FaultyLink(options, WireFault::Fate::kBitError);
     case FaultKind::kCorruption:
       return Corruption(options);
     case FaultKind::kPolarisation:
@@ -65,6 +65,8 @@ Result<Injector::Effect> Injector::MakeEffect(const FaultOptions& options, Happe
       return PfcDeadlock(options, happened);
     case FaultKind::kSwappedCables:
       return SwappedCables(options);
+    case FaultKind::kReordering:
+      return FaultyLink(options, WireFault::Fate::kDelayed);
   }
   return MakeError(ErrorCode::kInternal, "unknown fault kind");
 }
@@ -142,16 +144,17 @@ Injector::Effect Injector::AddedLatency(const FaultOptions& options) {
               }};
 }
 
-Injector::Effect Injector::LossyLink(const FaultOptions& options, bool bit_errors) {
+Injector::Effect Injector::FaultyLink(const FaultOptions& options, WireFault::Fate fate) {
   const std::vector<topology::PortIndex> senders = Senders(options);
-  std::vector<LossyWire*> wires;
+  std::vector<FaultyWire*> wires;
   for (const topology::PortIndex sender : senders) {
-    wires_.push_back(std::make_unique<LossyWire>(
-        LossyWire::Options{.probability = options.probability,
-                           .burst = options.burst,
-                           .least_length = options.least_length,
-                           .bit_errors = bit_errors,
-                           .seed = HashCombine(options_.seed, sender)}));
+    wires_.push_back(std::make_unique<FaultyWire>(
+        FaultyWire::Options{.probability = options.probability,
+                            .burst = options.burst,
+                            .least_length = options.least_length,
+                            .fate = fate,
+                            .delay = options.delay,
+                            .seed = HashCombine(options_.seed, sender)}));
     wires.push_back(wires_.back().get());
   }
   return {.begin =
@@ -168,13 +171,13 @@ Injector::Effect Injector::LossyLink(const FaultOptions& options, bool bit_error
               },
           .affected =
               [wires] {
-                uint64_t lost = 0;
-                for (const LossyWire* wire : wires) lost += wire->lost();
-                return lost;
+                uint64_t affected = 0;
+                for (const FaultyWire* wire : wires) affected += wire->affected();
+                return affected;
               },
           .grow =
               [wires, p = options.probability](double severity) {
-                for (LossyWire* wire : wires) wire->SetProbability(p * severity);
+                for (FaultyWire* wire : wires) wire->SetProbability(p * severity);
               }};
 }
 

@@ -19,7 +19,10 @@ constexpr FaultParameter kParameters[] = {
      [](const FaultOptions& fault) {
        return fmt::format("{}; straggler: {}", fault.factor, kStragglerFactor);
      }},
-    {"delay", "time that is added to the propagation delay, above 0 and at most 1s", nullptr},
+    {"delay",
+     "time that is added to the propagation delay (reordering: of affected frames), above 0 and at "
+     "most 1s",
+     nullptr},
     {"period",
      "time from one outage to the next, at least 2us; the link is down for the first half",
      [](const FaultOptions& fault) { return fmt::format("{}ms", fault.period / kMillisecond); }},

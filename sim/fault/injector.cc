@@ -34,7 +34,8 @@ std::string_view MissingPlace(const FaultOptions& options) {
 
 bool HasDirection(FaultKind kind) {
   return kind == FaultKind::kDegradedRate || kind == FaultKind::kAddedLatency ||
-         kind == FaultKind::kGrayLoss || kind == FaultKind::kBitErrors;
+         kind == FaultKind::kGrayLoss || kind == FaultKind::kBitErrors ||
+         kind == FaultKind::kReordering;
 }
 
 bool CanGrow(FaultKind kind) {
@@ -46,6 +47,7 @@ bool CanGrow(FaultKind kind) {
     case FaultKind::kDegradedRate:
     case FaultKind::kAddedLatency:
     case FaultKind::kStraggler:
+    case FaultKind::kReordering:
       return true;
     default:
       return false;
@@ -53,7 +55,8 @@ bool CanGrow(FaultKind kind) {
 }
 
 bool NeedsPackets(FaultKind kind) {
-  return kind == FaultKind::kPfcDeadlock || kind == FaultKind::kDeprioritisedCnps;
+  return kind == FaultKind::kPfcDeadlock || kind == FaultKind::kDeprioritisedCnps ||
+         kind == FaultKind::kReordering;
 }
 
 double SeverityAt(const FaultOptions& options, SimTime time, SimTime run_end) {

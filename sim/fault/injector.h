@@ -76,7 +76,7 @@ class Injector {
   Effect Flap(const FaultOptions& options);
   Effect DegradedRate(const FaultOptions& options);
   Effect AddedLatency(const FaultOptions& options);
-  Effect LossyLink(const FaultOptions& options, bool bit_errors);
+  Effect FaultyLink(const FaultOptions& options, WireFault::Fate fate);
   Result<Effect> PfcDeadlock(const FaultOptions& options, Happened& happened);
   Effect SwappedCables(const FaultOptions& options);
   Effect Corruption(const FaultOptions& options);
@@ -113,7 +113,7 @@ class Injector {
   std::vector<Happened> happened_;
   std::vector<Effect> effects_;  // by index in happened_
   std::vector<size_t> watched_;  // indices of active faults whose affected frames are counted
-  std::vector<std::unique_ptr<LossyWire>> wires_;
+  std::vector<std::unique_ptr<FaultyWire>> wires_;
   std::vector<std::unique_ptr<Stream>> streams_;
 };
 

@@ -12,7 +12,7 @@ struct Losses {
   int lost = 0;
   int bursts = 0;
 };
-Losses Send(LossyWire wire, int frames, uint32_t length = 1000) {
+Losses Send(FaultyWire wire, int frames, uint32_t length = 1000) {
   Frame frame;
   frame.length = length;
   Losses losses;
@@ -26,25 +26,41 @@ Losses Send(LossyWire wire, int frames, uint32_t length = 1000) {
   return losses;
 }
 
-TEST(LossyWireTest, LosesItsShare) {
-  const Losses losses = Send(LossyWire({.probability = 0.01, .seed = 3}), 100'000);
+TEST(FaultyWireTest, LosesItsShare) {
+  const Losses losses = Send(FaultyWire({.probability = 0.01, .seed = 3}), 100'000);
   EXPECT_NEAR(losses.lost, 1000, 4 * std::sqrt(990));
 }
 
-TEST(LossyWireTest, LosesTheSameShareInBursts) {
-  const Losses losses = Send(LossyWire({.probability = 0.01, .burst = 10, .seed = 3}), 1'000'000);
+TEST(FaultyWireTest, LosesTheSameShareInBursts) {
+  const Losses losses = Send(FaultyWire({.probability = 0.01, .burst = 10, .seed = 3}), 1'000'000);
   EXPECT_NEAR(losses.lost, 10'000, 1500);
   EXPECT_NEAR(static_cast<double>(losses.lost) / losses.bursts, 10, 1);
 }
 
-TEST(LossyWireTest, LosesAllInOneBurst) {
-  EXPECT_EQ(Send(LossyWire({.probability = 1, .burst = 4}), 1000).lost, 1000);
+TEST(FaultyWireTest, LosesAllInOneBurst) {
+  EXPECT_EQ(Send(FaultyWire({.probability = 1, .burst = 4}), 1000).lost, 1000);
 }
 
-TEST(LossyWireTest, SparesShortFrames) {
-  LossyWire::Options options = {.probability = 1, .least_length = 1000};
-  EXPECT_EQ(Send(LossyWire(options), 10, 999).lost, 0);
-  EXPECT_EQ(Send(LossyWire(options), 10, 1000).lost, 10);
+TEST(FaultyWireTest, SparesShortFrames) {
+  FaultyWire::Options options = {.probability = 1, .least_length = 1000};
+  EXPECT_EQ(Send(FaultyWire(options), 10, 999).lost, 0);
+  EXPECT_EQ(Send(FaultyWire(options), 10, 1000).lost, 10);
+}
+
+TEST(FaultyWireTest, DelaysItsShare) {
+  FaultyWire wire({.probability = 0.01,
+                   .fate = WireFault::Fate::kDelayed,
+                   .delay = 5 * kMicrosecond,
+                   .seed = 3});
+  Frame frame;
+  frame.length = 1000;
+  int delayed = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    delayed += wire.FateOf(frame) == WireFault::Fate::kDelayed;
+  }
+  EXPECT_NEAR(delayed, 1000, 4 * std::sqrt(990));
+  EXPECT_EQ(wire.affected(), static_cast<uint64_t>(delayed));
+  EXPECT_EQ(wire.delay(), 5 * kMicrosecond);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What damages frames on the links. Several faults and benign errors may act on the same direction
-// of a link at the same time.
+// What damages or delays frames on the links. Several faults and benign errors may act on the same
+// direction of a link at the same time.
 #pragma once
 
 #include <algorithm>
@@ -29,15 +29,22 @@ class WireFaults {
   }
 
  private:
-  // The first fault that damages the frame decides its fate; the others do not affect it.
+  // The first fault that affects the frame decides its fate; the others do not affect it.
   struct Chain final : WireFault {
     Fate FateOf(const Frame& frame) override {
       for (WireFault* const fault : faults) {
-        if (const Fate fate = fault->FateOf(frame); fate != Fate::kPasses) return fate;
+        const Fate fate = fault->FateOf(frame);
+        if (fate == Fate::kPasses) continue;
+        delay_ = fault->delay();
+        return fate;
       }
       return Fate::kPasses;
     }
+    SimTime delay() const override { return delay_; }
     std::vector<WireFault*> faults;
+
+   private:
+    SimTime delay_ = 0;
   };
 
   Chain& ChainOf(topology::PortIndex port) {

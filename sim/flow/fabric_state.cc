@@ -89,6 +89,7 @@ void Add(const topology::Fabric& fabric, const ActiveFault& active, FabricState&
     case FaultKind::kSwappedCables:
     case FaultKind::kPfcDeadlock:
     case FaultKind::kDeprioritisedCnps:
+    case FaultKind::kReordering:
       return;  // act through losses or streams, or are built into the fabric
   }
 }

@@ -171,12 +171,25 @@ void Port::Arrive() {
   }
   if (fault_ != nullptr) {
     const WireFault::Fate fate = fault_->FateOf(frame);
+    if (fate == WireFault::Fate::kDelayed) {
+      shared_.engine.At(shared_.engine.Now() + fault_->delay(), [this, &frame] { Deliver(frame); });
+      return;
+    }
     if (fate != WireFault::Fate::kPasses) {
       const bool bit_error = fate == WireFault::Fate::kBitError;
       receiver.counters_.fcs_errors += bit_error;
       shared_.Lose(frame, bit_error ? LossCause::kBitError : LossCause::kWireFault);
       return;
     }
+  }
+  Deliver(frame);
+}
+
+void Port::Deliver(Frame& frame) {
+  Port& receiver = *peer_;
+  if (!up_ || !receiver.up_) {
+    shared_.Lose(frame, LossCause::kLinkDown);
+    return;
   }
   ++receiver.counters_.rx_frames;
   receiver.counters_.rx_bytes += frame.length;

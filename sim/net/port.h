@@ -47,16 +47,20 @@ class Device {
   virtual bool Pulls() const { return false; }
 };
 
-// Faults of a link. Called for every frame in order of arrival, except PFC frames.
+// Faults of a link. Called for every frame in order of arrival, except PFC frames and frames that
+// were delayed before.
 class WireFault {
  public:
   enum class Fate : uint8_t {
     kPasses,
     kLost,      // dropped without a counter
     kBitError,  // the next MAC counts a bad FCS and drops the frame
+    kDelayed,   // arrives after delay(), so that later frames overtake it
   };
   virtual ~WireFault() = default;
   virtual Fate FateOf(const Frame& frame) = 0;
+  // Of the last frame, if its fate was kDelayed.
+  virtual SimTime delay() const { return 0; }
 };
 
 // Codewords with errors since the start of the run, at the receiving end of a link.
@@ -175,6 +179,7 @@ class Port {
   Frame* Next();
   void Transmit(Frame& frame);
   void Arrive();
+  void Deliver(Frame& frame);  // to the peer
   void Refuse(Frame& frame);
   void Empty(uint32_t priority);
   void NotePausing(uint32_t priority, bool on);

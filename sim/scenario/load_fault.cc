@@ -150,7 +150,9 @@ void Loader::CheckMagnitude(const YamlMap& map, const FaultOptions& fault) {
   if (fault.kind == FaultKind::kStraggler && map.Find("factor") != nullptr && fault.factor <= 1) {
     refuse("factor multiplies the compute time and must be above 1");
   }
-  if (fault.kind == FaultKind::kAddedLatency && fault.delay <= 0) {
+  const bool has_delay =
+      fault.kind == FaultKind::kAddedLatency || fault.kind == FaultKind::kReordering;
+  if (has_delay && fault.delay <= 0) {
     refuse("delay must be above 0");
   }
   if (fault.delay > kMostAddedDelay) refuse("delay must be at most 1s");

@@ -173,12 +173,12 @@ uint64_t MessagesThroughALossyLink(Recovery recovery) {
   NetworkOptions options = Reference();
   options.nics.recovery = recovery;
   Experiment experiment(Star(2), options);
-  LossyWire wire({.probability = 1.0 / 256, .seed = 1});
+  FaultyWire wire({.probability = 1.0 / 256, .seed = 1});
   Port& sender = experiment.network().nic(0).port();
   sender.SetFault(&wire);
   const QueuePair& requester = experiment.Add({.from = 0, .to = 1, .bytes = 4'000'000});
   experiment.Run(20 * kMillisecond);
-  EXPECT_GT(wire.lost(), 0u);
+  EXPECT_GT(wire.affected(), 0u);
   return requester.bytes_acknowledged() / 4'000'000;
 }
 

@@ -168,7 +168,7 @@ KINDS = {kind.name: kind for kind in (
          on_link(lambda s, f, link, ports, v: effects.Delayed(s, f, ports, delay(v)))),
     Kind("jitter", "added_latency", LINK, "maximum delay", "5ms", "A link has a random delay. Frames stay in order.",
          on_link(lambda s, f, link, ports, v: effects.Delayed(s, f, ports, 0.0, delay(v)))),
-    Kind("reorder", "added_latency", LINK, "maximum delay", "5ms", "A link has a random delay and reorders frames.",
+    Kind("reorder", "reordering", LINK, "maximum delay", "5ms", "A link has a random delay and reorders frames.",
          on_link(lambda s, f, link, ports, v: effects.Delayed(s, f, ports, 0.0, delay(v), True))),
     Kind("down", "link_down", WHOLE_LINK, "", "", "A link is down. Routing avoids it after a second.",
          on_whole_link(lambda s, f, link, v: effects.LinksDown(s, f, [link]))),

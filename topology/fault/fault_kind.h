@@ -38,13 +38,14 @@ constexpr std::string_view NameOf(PlaceKind place) {
           "reseat or replace the cable or transceiver; keep the link out of routing until then",   \
       .plural = "links that are down", .need = Need::kLinkStates, .loses_packets = true,           \
       .is_routed_around = true,                                                                    \
-      .explains_nearby = {kGrayLoss, kBlackhole, kDegradedRate, kSlowReceiver, kAddedLatency})     \
+      .explains_nearby = {kGrayLoss, kBlackhole, kDegradedRate, kSlowReceiver, kAddedLatency,      \
+                          kReordering})                                                            \
   ROW(Flap, .name = "flap", .place = kLink,                                                        \
       .sentence = "flapping (goes down and comes up again repeatedly)",                            \
       .action = "shut the link so that routing converges, then replace its cable or transceiver",  \
       .plural = "flapping links", .need = Need::kLinkStates, .loses_packets = true,                \
       .explains_nearby = {kGrayLoss, kBlackhole, kLinkDown, kDegradedRate, kSlowReceiver,          \
-                          kAddedLatency},                                                          \
+                          kAddedLatency, kReordering},                                             \
       .parameters = "period")                                                                      \
   ROW(DegradedRate, .name = "degraded_rate", .place = kLink,                                       \
       .sentence = "runs below its nominal speed",                                                  \
@@ -96,7 +97,7 @@ constexpr std::string_view NameOf(PlaceKind place) {
       .action = "check its console and power; keep its neighbours from routing through it",        \
       .plural = "switches that are down", .need = Need::kLinkStates, .loses_packets = true,        \
       .is_routed_around = true,                                                                    \
-      .explains_nearby = {kLinkDown, kFlap, kNicCrash, kGrayLoss, kBlackhole})                     \
+      .explains_nearby = {kLinkDown, kFlap, kNicCrash, kGrayLoss, kBlackhole, kReordering})        \
   ROW(Incast, .name = "incast", .place = kNic,                                                     \
       .sentence = "incast (many senders at once exceed the capacity of its link)",                 \
       .action = "spread or pace the senders, or move them away from this receiver",                \
@@ -165,8 +166,17 @@ constexpr std::string_view NameOf(PlaceKind place) {
       .sentence = "connected to a different port than the topology declares",                      \
       .action = "connect the cables as declared, or correct the topology",                         \
       .plural = "swapped cables", .need = Need::kCables, .placement_cost = 0.4,                    \
-      .loses_packets = true, .explains_nearby = {kAddedLatency, kGrayLoss, kBitErrors, kLinkDown}, \
-      .parameters = "other")
+      .loses_packets = true,                                                                       \
+      .explains_nearby = {kAddedLatency, kGrayLoss, kBitErrors, kLinkDown, kReordering},           \
+      .parameters = "other")                                                                       \
+  ROW(Reordering, .name = "reordering", .place = kLink,                                            \
+      .sentence = "reorders packets of a flow (receivers discard those that arrive too early)",    \
+      .action =                                                                                    \
+          "check whether it consists of several physical links (LAG, optical transport) that "     \
+          "are balanced per packet, and balance them per flow",                                    \
+      .plural = "links that reorder packets", .need = Need::kOrder, .loses_packets = true,         \
+      .explains_nearby = {kGrayLoss, kSlowReceiver, kAddedLatency},                                \
+      .parameters = "probability, delay, growth")
 
 enum class FaultKind : uint8_t {
 #define ROW(id, ...) k##id,

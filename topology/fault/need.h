@@ -31,6 +31,7 @@ namespace rocescope {
   ROW(Paths, "both counters and paths of flows (mirrors, INT, sFlow)")                           \
   ROW(Senders, "both mirrored packets and counters of switches")                                 \
   ROW(Delays, "both mirrors of several switches and counters")                                   \
+  ROW(Order, "both mirrors of several switches and counters")                                    \
   ROW(CnpDelays, "both mirrors of several switches and counters")                                \
   ROW(Cables, "mirrors of several switches, or counters of both ends of links")                  \
   ROW(GpuClocks, "clocks and memory use of GPUs, or mirrored packets of several iterations")
@@ -64,6 +65,7 @@ constexpr bool RequiresLinks(Need need) {
     case Need::kPaths:
     case Need::kSenders:
     case Need::kDelays:
+    case Need::kOrder:
     case Need::kCnpDelays:
     case Need::kCables:
       return true;

@@ -53,7 +53,7 @@ TEST(FindingText, SaysThatCountersAreReadTooSeldomForTheWindow) {
           "diagnosis_coverage { window_count: 22 window_duration { nanos: 1000000 } flow_count: 3 "
           "obstacle: OBSTACLE_SPARSE_READINGS polling_interval { nanos: 15000000 } "
           "undetectable_kinds: 'flap' }"),
-      AllOf(StartsWith("FAULTS: none found; only 22 of 23 fault types are detectable"),
+      AllOf(StartsWith("FAULTS: none found; only 23 of 24 fault types are detectable"),
             HasSubstr("  Counters are read only every 15.0 ms, but the analysis window is 1.0 ms."),
             HasSubstr("Use a --window of 15.0 ms or longer.\n")));
 }
@@ -133,7 +133,7 @@ TEST(FindingText, UndetectableFaultTypesAreListed) {
       FindingText("diagnosis_coverage { window_count: 3 window_duration { seconds: 1 } "
                   "reporting_switch_count: 1 "
                   "undetectable_kinds: 'straggler' undetectable_kinds: 'corruption' }"),
-      "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
+      "FAULTS: none found; only 22 of 24 fault types are detectable with this telemetry: "
       "counters of 1 switch over 3 windows of 1.00 s\n\n"
       "  Without both counters of NICs and paths of flows (mirrors, INT, sFlow), switches that "
       "corrupt packets cannot be found.\n"
@@ -160,7 +160,7 @@ std::string AllKindsBut(std::initializer_list<std::string_view> seen) {
 
 TEST(FindingText, OneKindIsCountedAsOne) {
   EXPECT_THAT(FindingText("diagnosis_coverage { flow_count: 1" + AllKindsBut({"straggler"}) + " }"),
-              StartsWith("FAULTS: none found; only 1 of 23 fault types are detectable with this "
+              StartsWith("FAULTS: none found; only 1 of 24 fault types are detectable with this "
                          "telemetry: the paths of 1 flow\n"));
 }
 

@@ -184,7 +184,7 @@ TEST_F(ReportTextTest, TheBriefTextFitsOneScreenAndNamesTheOptionsForMore) {
   for (const char* part :
        {"FAULTS: 7 found\n", "  1. S; confidence 0.00.\n     action       Reset it.\n",
         "evidence     E1\n", "and 3 faults more\n",
-        "  1 of 23 fault types cannot be found; --section faults lists them.\n",
+        "  1 of 24 fault types cannot be found; --section faults lists them.\n",
         "nccl-abc: 2 of 2 ranks known", "affected by 7 faults\n",
         "LOSS AND CONGESTION (packets): 4 not seen (lost, or not captured)",
         "LEDGER: 20 frames received = 20 decoded", "and 6 notes more\n", "--details",

@@ -70,7 +70,7 @@ TEST(UnseenFaults, AreBlamedOnTheTopologyIfItHasNoLinks) {
             "  Without MTU drop counters of switches, MTU mismatches cannot be found.\n\n");
   EXPECT_EQ(
       MissingTelemetryText(coverage),
-      "  3 of 23 fault types cannot be found; --section faults lists them.\n"
+      "  3 of 24 fault types cannot be found; --section faults lists them.\n"
       "    Finding 2 fault types requires the links of the fabric in the topology (--topology).\n"
       "    Finding MTU mismatches requires MTU drop counters of switches.\n\n");
 }

@@ -9,6 +9,7 @@ const kTitles: Record<string, string> = {
   degraded_rate: "Link below nominal speed",
   added_latency: "Link with added latency",
   gray_loss: "Silent packet loss",
+  reordering: "Link that reorders packets",
   bit_errors: "Bit errors",
   corruption: "Switch corrupts packets",
   polarisation: "ECMP hash polarisation",
