@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -133,7 +134,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void Begin() override {
     if constexpr (kHasTls) {
-      Wait();
+      Wait(timeout_);
       stream_.async_handshake(asio::ssl::stream_base::server,
                               [self = Self()](ErrorOf error) { self->OnHandshake(error); });
     } else {
@@ -155,8 +156,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   beast::tcp_stream& lowest() { return beast::get_lowest_layer(stream_); }
 
   // Starts the time limit for data from the client.
-  void Wait() {
-    lowest().expires_after(timeout_);
+  void Wait(std::chrono::seconds limit) {
+    lowest().expires_after(limit);
     if (!is_over_limit_) idle_since_ = std::chrono::steady_clock::now();
   }
 
@@ -182,7 +183,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     parser_.emplace();
     parser_->header_limit(kMaxHeader);
     parser_->body_limit(options_.max_body);
-    Wait();
+    Wait(timeout_);
     http::async_read_header(stream_, buffer_, *parser_,
                             [self = Self()](ErrorOf error, size_t) { self->OnHeader(error); });
   }
@@ -252,7 +253,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     // Chunks of other methods than POST must be empty.
     if (!is_post) parser_->body_limit(0);
     if (parser_->is_done()) return OnBody({});
-    Wait();
+    Wait(std::min(timeout_, std::chrono::seconds(options_.body_timeout_seconds)));
     http::async_read(stream_, buffer_, *parser_,
                      [self = Self()](ErrorOf failed, size_t) { self->OnBody(failed); });
   }
