@@ -34,7 +34,7 @@ void AddIdentity(CLI::App& app, FindingOptions& options, const std::string& dire
 }
 
 void AddComment(CLI::App& app, std::string& comment) {
-  app.add_option("--comment", comment, "Text for other operators, for example a ticket number")
+  app.add_option("--comment", comment, "Comment for other operators, for example a ticket number")
       ->type_name("TEXT");
 }
 
@@ -45,11 +45,12 @@ Command AddFindingAcknowledge(CLI::App& parent) {
   app->footer(
       "The acknowledgement ends with the occurrence. If the fault comes back, acknowledge it "
       "again.\n"
-      "Alerts continue.\n"
+      "An acknowledgement does not stop alerts; `rocescope finding mute` does.\n"
       "\n"
       "Example:\n"
       "  rocescope finding acknowledge gray_loss leaf1:3-spine0:1 --comment 'ticket 4711'");
-  AddIdentity(*app, *options, "Sending port, if several directions of the link have a finding");
+  AddIdentity(*app, *options,
+              "Sending port. Required if several directions of the link have a finding");
   AddComment(*app, options->comment);
   AddClient(*app, options->client);
   return {.app = app, .run = [options] { return RunFindingAcknowledge(*options); }};
@@ -73,7 +74,7 @@ Command AddFindingMute(CLI::App& parent) {
       "\n"
       "Example:\n"
       "  rocescope finding mute flap leaf1:3-spine0:1 --for 2h --comment 'replacing the cable'");
-  AddIdentity(*app, *options, "Sending port of the muted direction. Default: all directions");
+  AddIdentity(*app, *options, "Sending port: mute only this direction. Default: every direction");
   AddParsed(*app, "--for", "TIME", "Duration of the mute, at most 30d. Default: 1d",
             ParseMuteDuration, [options](Duration duration) { options->duration = duration; });
   AddComment(*app, options->comment);
@@ -85,7 +86,8 @@ Command AddFindingUnmute(CLI::App& parent) {
   const auto options = std::make_shared<FindingOptions>();
   CLI::App* app = parent.add_subcommand("unmute", "Withdraw a mute");
   AddIdentity(*app, *options,
-              "Sending port of the mute, as `rocescope finding list` prints it. Default: none");
+              "Direction of the mute, as `rocescope finding list` prints it. Default: the mute of\n"
+              "every direction");
   AddClient(*app, options->client);
   return {.app = app, .run = [options] { return RunFindingUnmute(*options); }};
 }
@@ -97,7 +99,7 @@ Command AddFindingList(CLI::App& parent) {
   };
   const auto state = std::make_shared<State>();
   CLI::App* app = parent.add_subcommand("list", "List acknowledgements and mutes");
-  app->add_flag("--expired", state->options.expired_too, "Include mutes that have expired");
+  app->add_flag("--expired", state->options.expired_too, "Include expired mutes");
   AddOutputFormat(*app, state->format, "one object");
   AddClient(*app, state->options.client);
   return {.app = app, .run = [state] {
@@ -114,7 +116,7 @@ Command AddFinding(CLI::App& parent) {
   app->footer(
       "`rocescope finding COMMAND --help` describes one command. `rocescope get findings` lists "
       "the\n"
-      "findings. The appliance accepts changes from clients with the role operator.\n"
+      "findings. Only clients with the role operator may acknowledge and mute.\n"
       "Exit codes: 0 success, 1 the appliance refused the request or does not know the finding,\n"
       "2 invalid command line or TLS file, 3 the appliance did not answer in time.");
   const std::vector<Command> commands = {AddFindingAcknowledge(*app), AddFindingUnacknowledge(*app),

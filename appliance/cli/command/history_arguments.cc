@@ -42,16 +42,18 @@ void AddConfiguredFile(CLI::App& app, HistoryFileOptions& options) {
 
 void AddHistoryBackup(CLI::App& parent, std::vector<Command>& commands) {
   auto options = std::make_shared<HistoryFileOptions>();
-  CLI::App* app = AddFileCommand(
-      parent, "backup", "Back up the file of history, jobs or findings while the appliance runs",
-      RunHistoryBackup, commands, options);
+  CLI::App* app =
+      AddFileCommand(parent, "backup", "Back up the history, also while the appliance runs",
+                     RunHistoryBackup, commands, options);
   app->footer(
       std::string(
-          "The backup has the state at the start of the command. The command reads 1 MiB at a "
-          "time and\n"
-          "pauses as long as each step took, so that the appliance can write. The backup is "
-          "checked\n"
-          "completely (PRAGMA integrity_check) before it gets its name. Its mode is 0600.\n") +
+          "The backup contains the data at the start of the command. The command copies 1 MiB at "
+          "a\n"
+          "time, and pauses after each step for as long as the step took, so that the appliance "
+          "can write.\n"
+          "The backup appears under its name after a complete check (PRAGMA integrity_check). Its "
+          "mode is\n"
+          "0600.\n") +
       kHistoryExitCodes +
       "\n"
       "Examples:\n"
@@ -68,19 +70,19 @@ void AddHistoryRestore(CLI::App& parent, std::vector<Command>& commands) {
   CLI::App* app =
       AddFileCommand(parent, "restore", "Restore a backup while the appliance is stopped",
                      RunHistoryRestore, commands, options);
-  app->footer(std::string("The backup must be a file of this or an earlier version of rocescope. "
-                          "It is checked completely\n"
-                          "before anything changes, and is copied, not moved. The previous file "
-                          "becomes\n"
-                          "FILE.replaced-TIME. The copies FILE.before-schema-N, which an upgrade "
-                          "leaves, can be restored\n"
-                          "too.\n") +
-              kHistoryExitCodes +
-              "\n"
-              "Example:\n"
-              "  systemctl stop rocescope\n"
-              "  rocescope history restore /backup/history-2026-01-31.db\n"
-              "  systemctl start rocescope");
+  app->footer(
+      std::string("Accepts backups of this and of earlier versions of rocescope, and the "
+                  "copies\n"
+                  "FILE.before-schema-N that upgrades make. The backup is checked completely "
+                  "before any file\n"
+                  "changes. It is copied, not moved. The current file is renamed to "
+                  "FILE.replaced-TIME.\n") +
+      kHistoryExitCodes +
+      "\n"
+      "Example:\n"
+      "  systemctl stop rocescope\n"
+      "  rocescope history restore /backup/history-2026-01-31.db\n"
+      "  systemctl start rocescope");
   app->add_option("BACKUP", options->file, "File that `history backup` wrote")
       ->type_name("")
       ->required();
@@ -90,13 +92,14 @@ void AddHistoryRestore(CLI::App& parent, std::vector<Command>& commands) {
 void AddHistoryInfo(CLI::App& parent, std::vector<Command>& commands) {
   auto options = std::make_shared<HistoryFileOptions>();
   CLI::App* app =
-      AddFileCommand(parent, "info", "Print schema, time span and row counts of a file or a backup",
+      AddFileCommand(parent, "info", "Print the schema version, time span and row counts of a file",
                      RunHistoryInfo, commands, options);
-  app->footer(std::string("The appliance may use the file at the same time. The command counts "
+  app->footer(std::string("The command works also while the appliance uses the file. It counts "
                           "rows for at most 30 s.\n") +
               kHistoryExitCodes);
   app->add_option("FILE", options->file,
-                  "File of the history, of jobs or of findings, or a backup of one")
+                  "History, file of registered jobs, file of acknowledgements and mutes, or a\n"
+                  "backup of one of them")
       ->type_name("")
       ->required();
 }
@@ -105,9 +108,11 @@ void AddHistoryInfo(CLI::App& parent, std::vector<Command>& commands) {
 
 Command AddHistory(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand(
-      "history", "Back up, restore and describe the files of history, jobs and findings");
+      "history", "Back up, restore and inspect the files in which the appliance stores data");
   app->require_subcommand(1);
-  app->footer("`rocescope history COMMAND --help` describes one command.");
+  app->footer(
+      "These files are the history and, with --jobs and --findings, the registered jobs, and the\n"
+      "acknowledgements and mutes. `rocescope history COMMAND --help` describes one command.");
   std::vector<Command> commands;
   AddHistoryBackup(*app, commands);
   AddHistoryRestore(*app, commands);

@@ -33,20 +33,21 @@ std::vector<std::string> MirrorWords() {
 void AddCollectors(CLI::App& app, plan::PlanOptions& plan) {
   Repeatable(
       AddParsed(app, "--collector", "NAME=SPEED@SWITCH:PORT,ADDRESS",
-                "Receiving port of the appliance: its interface or, with DPDK, PCI address;\n"
-                "the speed of the link; the switch port that it is connected to; the address\n"
-                "that mirror sessions send to. Repeatable",
+                "Receiving port of the appliance. NAME: interface or, with DPDK, PCI address;\n"
+                "SPEED: speed of the link; SWITCH:PORT: switch port that it is connected to;\n"
+                "ADDRESS: IP address to which switches send mirrored packets. Repeatable",
                 plan::ParseCollector,
                 [&plan](plan::Collector v) { plan.collectors.push_back(std::move(v)); }))
       ->required();
   AddParsed(app, "--telemetry", "ADDRESS",
-            "Address of the appliance for sFlow and INT. Default: that of the first\ncollector",
+            "IP address to which switches send sFlow and INT. Default: the address of the\n"
+            "first collector",
             ParseIpAddress, [&plan](IpAddress v) { plan.telemetry = v; });
 }
 
 void AddTraffic(CLI::App& app, plan::PlanOptions& plan) {
   app.add_option("--utilisation", plan.utilisation,
-                 "Link utilisation in each direction that the plan must support, 0 to 1")
+                 "Utilisation of each link direction for which to plan, 0 to 1")
       ->type_name("SHARE")
       ->capture_default_str();
   app.add_option("--mtu", plan.path_mtu, "RoCE path MTU: payload of a full packet, in bytes")
@@ -61,16 +62,17 @@ void AddTraffic(CLI::App& app, plan::PlanOptions& plan) {
 
 void AddMachine(CLI::App& app, plan::PlanOptions& plan) {
   AddWhole(app, "--queue-pairs", "N",
-           "Queue pairs of each NIC that are in use at the same time, from which memory is\n"
-           "computed. Default: 64",
+           "Number of queue pairs that each NIC uses at the same time. The memory depends\n"
+           "on it. Default: 64",
            1, 1'000'000, [&plan](uint64_t v) { plan.queue_pairs = static_cast<uint32_t>(v); });
   AddWhole(app, "--cores", "N",
-           "Cores of the appliance. Only choices that fit are selected, and a requested\n"
-           "one that does not fit is refused. Default: not compared",
+           "Cores of the appliance. --mirror auto selects only choices for which they\n"
+           "suffice; another choice for which they do not suffice is refused. Default: not\n"
+           "checked",
            1, 100'000, [&plan](uint64_t v) { plan.cores = static_cast<uint32_t>(v); });
   AddParsed(app, "--memory", "SIZE",
-            "Physical memory of the appliance, for example 64G. Only choices that fit are\n"
-            "selected. Default: not compared",
+            "Physical memory of the appliance, for example 64G; checked as --cores.\n"
+            "Default: not checked",
             ParseBytes, [&plan](uint64_t v) { plan.memory = v; });
 }
 
@@ -81,12 +83,12 @@ Command AddPlan(CLI::App& parent) {
   plan::PlanOptions& plan = state->options.plan;
   CLI::App* app = parent.add_subcommand("plan",
                                         "Plan mirror sessions and sFlow, generate the switch "
-                                        "configuration, and say where to send INT "
+                                        "configuration, and print where to send INT "
                                         "reports");
   app->footer(
       "Compares the load of possible mirror sessions with the capacity of the collectors, and "
       "selects the\n"
-      "first that fits (see --mirror). Computes the cores, memory and disk of the appliance "
+      "first choice that fits (see --mirror). Computes the cores, memory and disk of the appliance "
       "(docs/sizing.md).\n"
       "Nothing is sent to any switch.\n"
       "\n"
@@ -111,7 +113,7 @@ Command AddPlan(CLI::App& parent) {
   app->add_option(
          "--mirror", state->mirror,
          "Ports to mirror. nics-both: the switch ports that lead to NICs, in both\n"
-         "directions; nics: the ingress of these ports; second-leaves: the same on every\n"
+         "directions; nics: the ingress of these ports; second-leaves: as nics, on every\n"
          "second leaf; some-nics: the ingress of as many of these ports on each leaf as\n"
          "fit; uplinks: the ingress of the leaves' uplinks; auto: the first of nics-both,\n"
          "nics, second-leaves and some-nics that fits")
@@ -122,7 +124,7 @@ Command AddPlan(CLI::App& parent) {
   AddMachine(*app, plan);
   CLI::Option* truncation =
       app->add_option("--truncate", state->truncation,
-                      "Truncate mirrored packets to this many bytes, 0: do not truncate.\n"
+                      "Truncate mirrored packets to N bytes; 0: do not truncate.\n"
                       "Default: 128 if the vendor's switches support it")
           ->type_name("N")
           ->check(CLI::Range(0, 9216));
@@ -135,13 +137,15 @@ Command AddPlan(CLI::App& parent) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   CLI::Option* erspan =
-      app->add_option("--erspan", state->erspan, "ERSPAN type of mirrored packets: 1, 2 or 3")
+      app->add_option("--erspan", state->erspan,
+                      "ERSPAN type of mirrored packets: 1, 2 or 3. Default: depends on --vendor")
           ->type_name("N")
           ->check(CLI::Range(1, 3));
   CLI::Option* names_port = app->add_flag("--port-index,!--no-port-index", state->names_port,
-                                          "Whether the ERSPAN header contains the port's ifIndex");
+                                          "Whether the ERSPAN header contains the port's ifIndex.\n"
+                                          "Default: depends on --vendor");
   app->add_option("--samples", plan.samples_per_second,
-                  "Maximum sFlow samples per second at the appliance, 0: no sFlow")
+                  "Maximum number of sFlow samples per second at the appliance; 0: no sFlow")
       ->type_name("N")
       ->check(CLI::Range(0, 10'000'000))
       ->capture_default_str();

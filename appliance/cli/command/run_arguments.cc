@@ -85,20 +85,22 @@ Command AddDoctor(CLI::App& parent) {
 
 Command AddSupportBundle(CLI::App& parent) {
   auto options = std::make_shared<SupportBundleOptions>();
-  CLI::App* app = parent.add_subcommand(
-      "support-bundle", "Collect data about the appliance for the analysis of a problem");
+  CLI::App* app = parent.add_subcommand("support-bundle",
+                                        "Collect diagnostic data of the appliance in one archive");
   app->footer(
       "Writes one archive (.tar.gz, mode 0600) with the configuration, the responses of the "
       "running "
       "appliance\n"
       "(health, problems, sources, findings, metrics), the sizes of its files, and facts about the "
       "machine.\n"
-      "Its manifest.txt lists each file with the reason, and what is missing. Passwords, token "
-      "digests and\n"
-      "paths of private keys are removed. The bundle contains names of hosts and jobs, and "
-      "addresses: read it\n"
-      "before you send it. Run it as root, so that it can read all files. With TLS, use the https "
-      "URL\n"
+      "manifest.txt in the archive lists each file with its purpose, and the parts that are "
+      "missing.\n"
+      "Token digests, paths of private keys, and users, passwords and queries in URLs are removed. "
+      "The\n"
+      "archive contains names of hosts, switches, jobs and users, and network addresses: read it "
+      "before\n"
+      "you send it. Run the command as root, so that it can read all files. With TLS, use the "
+      "https URL\n"
       "and a client certificate with the role viewer.\n"
       "Exit codes: 0 complete, 1 a part is missing, for example because the appliance does not "
       "run, 2 the\n"

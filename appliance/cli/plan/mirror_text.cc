@@ -34,8 +34,8 @@ std::string MachineText(const Plan& plan) {
       "  cores: {} ({} to receive, one for each {} packets/s with a safety factor of {}; {} for "
       "the analysis and everything else)\n"
       "  memory: {} (budget: {}, key `memory`) for {}, with {} of each NIC\n"
-      "  disk: {} for {} days of link history, if history.file is set; past answers need more, up "
-      "to history.max_bytes\n",
+      "  disk: {} for {} days of link history, if history.file is set; results for `at_time` need "
+      "more, up to history.max_bytes\n",
       WithThousands(need.cores), WithThousands(need.ReceiveCores()), WithThousands(kPacketsPerCore),
       kCoreSafety, kOtherCores, HumanBytes(need.memory_bytes), HumanBytes(need.budget_bytes),
       Counted(need.flows, "flow"), Counted(plan.options.queue_pairs, "queue pair"),

@@ -325,11 +325,11 @@ void VisitKeys(HistoryConfig& config, Visitor& visitor) {
       "than a day from the time that the history leads to; `rocescope doctor` reports this.");
   visitor.Key(
       "keep_series", Within<Duration>{config.keep_series, kLeast, kMost},
-      "Retention time of the one-minute series of links and jobs, and of past answers. Older data "
-      "is deleted in the same way.");
+      "Retention time of the one-minute series of links and jobs, and of the results that requests "
+      "with `at_time` return. Older data is deleted in the same way.");
   visitor.Key("max_bytes", Bytes{config.max_bytes, uint64_t{16} << 20, uint64_t{1} << 40},
               "Maximum size of the database on disk in bytes. When it is reached, the oldest "
-              "series and past answers are deleted first, then the oldest events.");
+              "series and results for `at_time` are deleted first, then the oldest events.");
 }
 
 template <typename Visitor>

@@ -117,10 +117,15 @@ std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& findin
                        const std::vector<std::string>& dependent_job_ids) {
   const std::string times =
       finding.active_count() > 1 ? fmt::format("{} times ", finding.active_count()) : "";
-  std::string text = fmt::format(
-      "{}; {}{}; {}", FaultText(finding.kind(), finding.place(), finding.direction()), times,
-      WhenText(report, Nanoseconds(finding.start_time()), Nanoseconds(finding.end_time())),
-      AffectedText(report, finding, dependent_job_ids));
+  std::string when;
+  if (finding.has_start_time()) {
+    when = fmt::format(
+        "{}{}; ", times,
+        WhenText(report, Nanoseconds(finding.start_time()), Nanoseconds(finding.end_time())));
+  }
+  std::string text =
+      fmt::format("{}; {}{}", FaultText(finding.kind(), finding.place(), finding.direction()), when,
+                  AffectedText(report, finding, dependent_job_ids));
   // Names of nodes keep their case.
   if (text.starts_with("link ")) text[0] = 'L';
   return text;

@@ -29,9 +29,9 @@ std::string ListText(const std::vector<std::string>& names, std::string_view oth
 // Returns the sentence with its first letter in upper case.
 std::string Capitalised(std::string sentence);
 
-// States the fault, its place, its time and the affected jobs. Jobs are named as in the report. If
-// no path of a flow is known, the affected jobs are not known either; the sentence then names the
-// jobs in `dependent_job_ids`, which have ranks at the place.
+// States the fault, its place, its time (unless start_time is unset) and the affected jobs. Jobs
+// are named as in the report. If no path of a flow is known, the affected jobs are not known
+// either; the sentence then names the jobs in `dependent_job_ids`, which have ranks at the place.
 std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding,
                        const std::vector<std::string>& dependent_job_ids = {});
 

@@ -60,6 +60,14 @@ TEST(FindingSentence, CountsHowOftenAFaultWasActive) {
   EXPECT_THAT(SentenceOf(Report(), finding), HasSubstr("; since 12:00:00.009 UTC (+9.0"));
 }
 
+TEST(FindingSentence, OmitsAnUnknownTime) {
+  v1::Finding finding;
+  finding.set_kind("nic_crash");
+  finding.set_place("host3:mlx5_1");
+  finding.add_affected_job_ids("nccl-1");
+  EXPECT_EQ(SentenceOf({}, finding), "NIC host3:mlx5_1: down; it affects nccl-1");
+}
+
 TEST(FindingSentence, PrintsMicrosecondsForShortWindows) {
   v1::ReplayReport report = Report();
   *report.mutable_diagnosis_coverage()->mutable_window_duration() = DurationMessage(1'000'000);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/common/report/finding_watch.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "appliance/api/message_value.h"
@@ -17,12 +18,14 @@ Key KeyOf(const v1::Finding& finding) {
   return {finding.kind(), finding.place(), finding.direction()};
 }
 
-v1::Finding Withdrawn(const Key& key, const std::string& sentence) {
+v1::Finding Withdrawn(const Key& key, const std::string& sentence,
+                      const std::set<std::string>& affected_job_ids) {
   v1::Finding finding;
   finding.set_kind(std::get<0>(key));
   finding.set_place(std::get<1>(key));
   finding.set_direction(std::get<2>(key));
   finding.set_sentence(sentence);
+  for (const std::string& id : affected_job_ids) finding.add_affected_job_ids(id);
   return finding;
 }
 
@@ -58,15 +61,20 @@ void FindingWatch::Look(const v1::ReplayReport& report, Timestamp now, const Tel
   const auto is_recent = [&](std::optional<Timestamp> time) {
     return time && now - *time < kLeastTimeBetween;
   };
+  std::set<std::string_view> jobs;
+  for (const v1::Job& job : report.jobs()) jobs.insert(job.job_id());
   for (const v1::Finding& finding : report.findings()) {
     if (const auto at = known_.find(KeyOf(finding)); at != known_.end()) at->second.seen = looks_;
   }
   for (auto at = known_.begin(); at != known_.end();) {
     auto& [key, known] = *at;
+    // Jobs come and go during a long fault.
+    std::erase_if(known.affected_job_ids,
+                  [&](const std::string& id) { return !jobs.contains(id); });
     // A resolved finding expires eventually, which is not a change.
     const bool is_missing = known.seen != looks_;
     if (is_missing && known.is_active && !is_recent(known.ended)) {
-      tell(FindingChange::kWithdrawn, Withdrawn(key, known.sentence));
+      tell(FindingChange::kWithdrawn, Withdrawn(key, known.sentence, known.affected_job_ids));
       known.is_active = false;
       known.ended = now;
     }
@@ -88,7 +96,10 @@ void FindingWatch::Look(const v1::ReplayReport& report, Timestamp now, const Tel
       tell(FindingChange::kBegun, finding);
       known.is_active = true;
       known.started = now;
+      known.affected_job_ids.clear();
     }
+    known.affected_job_ids.insert(finding.affected_job_ids().begin(),
+                                  finding.affected_job_ids().end());
     if (!is_active && known.is_active && !is_recent(known.ended)) {
       tell(FindingChange::kOver, finding);
       known.is_active = false;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -28,8 +29,8 @@ std::string_view NameOf(FindingChange change);  // "started", "resolved", "withd
 
 class FindingWatch {
  public:
-  // For a withdrawn finding, `finding` contains only its kind, place and direction, and its last
-  // sentence.
+  // For a withdrawn finding, `finding` contains only its kind, place and direction, its last
+  // sentence, and all jobs of the report that it affected according to earlier reports.
   using Tell = std::function<void(FindingChange change, const v1::Finding& finding)>;
 
   // Reports the changes since the last call: withdrawn findings first, then the others in the order
@@ -45,10 +46,11 @@ class FindingWatch {
   using Key = std::tuple<std::string, std::string, std::string>;
   struct Known {
     std::string sentence;
-    bool is_active = false;            // as it was reported
-    std::optional<Timestamp> started;  // when it was last reported as started
-    std::optional<Timestamp> ended;    // when it was last reported as resolved or withdrawn
-    uint64_t seen = 0;                 // the last call that contained it
+    std::set<std::string> affected_job_ids;  // since it was last reported as started
+    bool is_active = false;                  // as it was reported
+    std::optional<Timestamp> started;        // when it was last reported as started
+    std::optional<Timestamp> ended;          // when it was last reported as resolved or withdrawn
+    uint64_t seen = 0;                       // the last call that contained it
   };
   std::map<Key, Known> known_;
   uint64_t looks_ = 0;

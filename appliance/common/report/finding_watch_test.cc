@@ -27,6 +27,7 @@ class FindingWatchTest : public testing::Test {
       EXPECT_NE(finding.kind(), "");
       EXPECT_NE(finding.place(), "");
       news.push_back(std::string(NameOf(change)) + " " + finding.sentence());
+      affected_.assign(finding.affected_job_ids().begin(), finding.affected_job_ids().end());
     });
     return news;
   }
@@ -34,6 +35,7 @@ class FindingWatchTest : public testing::Test {
 
   FindingWatch watch_;
   Timestamp now_{};
+  std::vector<std::string> affected_;  // jobs of the last change
 };
 
 TEST_F(FindingWatchTest, ReportsAFaultOnce) {
@@ -103,6 +105,22 @@ TEST_F(FindingWatchTest, ForgottenFaultsAreNotWithdrawn) {
   watch_.Forget();
   EXPECT_THAT(Look(""), IsEmpty());
   EXPECT_THAT(Look(kFlap), ElementsAre("started F"));
+}
+
+TEST_F(FindingWatchTest, WithdrawnFaultNamesTheJobsThatItAffected) {
+  const std::string jobs = "jobs { job_id: 'a' } jobs { job_id: 'b' } ";
+  const auto flap = [](const std::string& fields) {
+    return "findings { kind: 'flap' place: 'a-b' sentence: 'F' " + fields + " } ";
+  };
+  Look(jobs + "jobs { job_id: 'c' } " + flap("affected_job_ids: 'a' affected_job_ids: 'c'"));
+  Look(jobs + "jobs { job_id: 'c' } " + flap("affected_job_ids: 'b'"));
+  EXPECT_THAT(Look(jobs), ElementsAre("withdrawn F"));
+  EXPECT_THAT(affected_, ElementsAre("a", "b")) << "job c no longer exists";
+  Look(jobs + flap("affected_job_ids: 'a'"));
+  Look(jobs + flap("affected_job_ids: 'a' end_time { nanos: 7 }"));
+  EXPECT_THAT(Look(jobs + flap("affected_job_ids: 'b'")), ElementsAre("started F"));
+  EXPECT_THAT(Look(jobs), ElementsAre("withdrawn F"));
+  EXPECT_THAT(affected_, ElementsAre("b")) << "since it came back";
 }
 
 TEST_F(FindingWatchTest, ReportsWithdrawnFaultsBeforeNewOnes) {

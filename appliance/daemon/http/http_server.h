@@ -53,6 +53,9 @@ class HttpServer {
     // Time limit for receiving a request and for sending a response, in seconds. After it the
     // connection is closed.
     uint32_t timeout_seconds = 20;
+    // Time limit for receiving the body of a request after its headers, in seconds. It also ends
+    // with `timeout_seconds`, if that is shorter. Bodies are small (`max_body`).
+    uint32_t body_timeout_seconds = 10;
     HttpRefuser refuse;  // null: plain text
     // Largest body of a POST request in bytes. 0: only GET and HEAD, without a body, are accepted.
     // POST requires a Content-Length. With an Origin header that is neither that of the Host header

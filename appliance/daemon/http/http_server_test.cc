@@ -181,7 +181,8 @@ TEST(HttpServer, RefusesPostWithABadBody) {
 }
 
 TEST(HttpServer, AnIncompleteBodyEndsWithTheTimeLimit) {
-  const auto server = Serve(EchoBody, {.timeout_seconds = 1, .max_body = 64});
+  const auto server =
+      Serve(EchoBody, {.timeout_seconds = 600, .body_timeout_seconds = 1, .max_body = 64});
   Socket client(server->port());
   client.Say(Post("Content-Length: 5\r\n", "123"));
   EXPECT_TRUE(client.IsClosed());

@@ -173,9 +173,10 @@ void AddSources(Service& service, Families& out) {
 
 void AddHistory(const HistoryStore& history, Families& out) {
   const HistoryCounts counts = history.counts();
-  out.Counter("history_written_rows_total",
-              "Rows (events, one-minute values and past answers) written to the history file.",
-              counts.written);
+  out.Counter(
+      "history_written_rows_total",
+      "Rows (events, one-minute values and results for at_time) written to the history file.",
+      counts.written);
   out.Counter(
       "history_dropped_rows_total",
       "Rows not written to the history file because the disk was slow or full or the file damaged.",

@@ -35,13 +35,13 @@ ServiceStatus Service::ListFindings(const Caller& caller, const v1::ListFindings
   for (const v1::Finding& finding : report.findings()) {
     const auto& affected_jobs = finding.affected_job_ids();
     if (!job->empty() && std::ranges::find(affected_jobs, *job) == affected_jobs.end()) continue;
-    if (own.HasAny(affected_jobs)) findings.push_back(&finding);
+    if (own.IsAffectedBy(finding)) findings.push_back(&finding);
   }
   page->answer->FillMetadata(*out.mutable_snapshot());
   *out.mutable_coverage() = report.diagnosis_coverage();
   own.Restrict(*out.mutable_coverage());
   for (const v1::Finding& finding : report.suspected_findings()) {
-    if (!own.HasAny(finding.affected_job_ids())) continue;
+    if (!own.IsAffectedBy(finding)) continue;
     v1::Finding& suspected = *out.add_suspected_findings();
     suspected = finding;
     reviews_.Decorate(suspected);

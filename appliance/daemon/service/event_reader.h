@@ -19,7 +19,7 @@ class EventReader {
  public:
   // `service` must outlive the reader. Reading starts after `cursor`; 0: the active faults,
   // then only new events. Tenants get the events of snapshots, gaps, and faults that affect their
-  // jobs.
+  // jobs. An event before the start of a job concerns an earlier job with the same id.
   EventReader(Service& service, const Caller& caller, uint64_t cursor);
 
   // Returns the events since the last call, at most a fixed number. If there is a new snapshot, the

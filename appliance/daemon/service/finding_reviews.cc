@@ -318,7 +318,7 @@ std::string FindingReviews::WaitUntilStored() {
   }
   if (file_->WaitFor(version, kLongestWait)) return "";
   problem = file_->problem();
-  return problem.empty() ? "writing the file takes more than half a second" : problem;
+  return problem.empty() ? "writing the file takes more than 0.1 s" : problem;
 }
 
 void FindingReviews::Fill(const Acknowledgement& one, v1::Acknowledgement& out) const {

@@ -82,8 +82,8 @@ class FindingReviews {
   std::vector<Acknowledgement> Acknowledgements() const;
   std::vector<Mute> Mutes(bool show_expired) const;
 
-  // Waits until all changes are on disk, for at most half a second. Returns why they are not;
-  // empty: they are.
+  // Waits until all changes are on disk, for at most 0.1 s. Returns why they are not; empty: they
+  // are.
   std::string WaitUntilStored();
   // Returns why changes are not written to the file; empty: they are, or there is no file.
   std::string problem() const { return file_ == nullptr ? "" : file_->problem(); }

@@ -56,6 +56,14 @@ ServiceResult<SeriesQuery> SeriesQueryOf(const Request& request, const std::stri
   return query;
 }
 
+// Restricts the query to the time since the start of a job. Leaves out the minute in which the job
+// starts, because that minute can have data of an earlier job.
+void StartAt(Timestamp start, SeriesQuery& query) {
+  const int64_t minute = IntervalIndex(start + kMinute - Duration(1), kMinute);
+  query.from = std::max(query.from, FromNanoseconds(minute * kMinute.count()));
+  query.until = std::max(query.until, query.from);  // a range before the job is empty
+}
+
 template <typename Point, typename Response>
 void FillSeries(const Series<Point>& series, Response& out) {
   *out.mutable_step() = DurationMessage(series.step);
@@ -135,18 +143,19 @@ bool Service::FindOwnSeries(const Caller& caller, const std::string& name, Serie
     if (const auto job = FindJob(answer->snapshot(), own, name)) {
       query.name = answer->snapshot().attribution->jobs[*job].job.id;
       query.key = SeriesKey::kId;
-      return true;
+      const std::optional<Timestamp> start = own.StartOf(query.name);
+      if (start) StartAt(*start, query);
+      return start.has_value();
     }
   }
   const std::vector<Allocation> named = registry_.Select([&](const Allocation& job) {
     return caller.IsUser(job.user) && (job.name == name || fmt::format("{}", job.id) == name);
   });
-  if (named.size() != 1) return false;
+  if (named.size() != 1 || !named.front().start) return false;
   query.name = fmt::format("{}", named.front().id);
   query.key = SeriesKey::kNumber;
-  // An earlier job of someone else can have had the same number. The request may end before ours.
-  if (named.front().start) query.from = std::max(query.from, *named.front().start);
-  return query.from < query.until;
+  StartAt(*named.front().start, query);
+  return true;
 }
 
 ServiceStatus Service::GetJobHistory(const Caller& caller, const v1::GetJobHistoryRequest& request,

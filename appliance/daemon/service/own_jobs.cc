@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/finding_sentence.h"
 #include "appliance/daemon/core/node_names.h"
 #include "rocescope/v1/report.pb.h"
@@ -19,6 +20,11 @@ using topology::kNone;
 constexpr const char* kElsewhere = "at a host of other jobs";
 
 std::string_view NodeOf(std::string_view place) { return place.substr(0, place.find(':')); }
+
+// Latest time that the finding is about.
+Timestamp LastTimeOf(const v1::Finding& finding) {
+  return finding.has_end_time() ? TimeOf(finding.end_time()) : kLatestTime;
+}
 
 }  // namespace
 
@@ -53,9 +59,23 @@ void OwnJobs::AddHost(const std::string& host) {
   if (found.size() == 1) hosts_.insert(found.front());
 }
 
-bool OwnJobs::HasAny(const google::protobuf::RepeatedPtrField<std::string>& job_ids) const {
-  return AreAll() ||
-         std::ranges::any_of(job_ids, [&](const std::string& id) { return ids_.contains(id); });
+std::optional<Timestamp> OwnJobs::StartOf(std::string_view id) const {
+  const auto at = starts_.find(id);
+  if (at == starts_.end()) return std::nullopt;
+  return at->second;
+}
+
+bool OwnJobs::HadId(std::string_view job_id, Timestamp last) const {
+  return HasId(job_id) && StartOf(job_id).value_or(kEarliestTime) <= last;
+}
+
+bool OwnJobs::IsAffectedBy(const v1::Finding& finding) const {
+  return IsAffectedBy(finding, LastTimeOf(finding));
+}
+
+bool OwnJobs::IsAffectedBy(const v1::Finding& finding, Timestamp last) const {
+  return AreAll() || std::ranges::any_of(finding.affected_job_ids(),
+                                         [&](const std::string& id) { return HadId(id, last); });
 }
 
 bool OwnJobs::HasPath(const FlowPath& path) const {
@@ -85,7 +105,9 @@ bool OwnJobs::MayName(std::string_view place) const {
   return IsNodeNamed(NodeOf(place));
 }
 
-void OwnJobs::Restrict(v1::Finding& finding) const {
+void OwnJobs::Restrict(v1::Finding& finding) const { Restrict(finding, LastTimeOf(finding)); }
+
+void OwnJobs::Restrict(v1::Finding& finding, Timestamp last) const {
   if (AreAll()) return;
   const v1::Finding whole = std::exchange(finding, {});
   finding.set_kind(whole.kind());
@@ -100,13 +122,13 @@ void OwnJobs::Restrict(v1::Finding& finding) const {
   if (whole.has_end_time()) *finding.mutable_end_time() = whole.end_time();
   if (whole.has_detection_time()) *finding.mutable_detection_time() = whole.detection_time();
   for (const std::string& id : whole.affected_job_ids()) {
-    if (HasId(id)) finding.add_affected_job_ids(id);
+    if (HadId(id, last)) finding.add_affected_job_ids(id);
   }
   for (const std::string& id : whole.exposed_job_ids()) {
-    if (HasId(id)) finding.add_exposed_job_ids(id);
+    if (HadId(id, last)) finding.add_exposed_job_ids(id);
   }
   for (const v1::Culprit& culprit : whole.culprits()) {
-    if (HasId(culprit.job_id())) *finding.add_culprits() = culprit;
+    if (HadId(culprit.job_id(), last)) *finding.add_culprits() = culprit;
   }
   const auto is_known = [&](const v1::Suspect& suspect) {
     return MayName(suspect.place()) && MayName(suspect.direction());
@@ -184,6 +206,7 @@ void OwnJobs::Restrict(const google::protobuf::RepeatedPtrField<v1::Finding>& fi
                        v1::JobSummary& job) const {
   if (AreAll()) return;
   job.clear_finding_sentences();
+  if (!HasId(job.job_id())) return;
   for (const v1::Finding& finding : findings) {
     const auto& affected = finding.affected_job_ids();
     if (finding.has_end_time() || std::ranges::find(affected, job.job_id()) == affected.end()) {
@@ -204,14 +227,20 @@ bool OwnJobs::Restrict(v1::Event& event) const {
     case v1::Event::KIND_FAULT_STARTED:
     case v1::Event::KIND_FAULT_RESOLVED:
     case v1::Event::KIND_FAULT_WITHDRAWN:
-    case v1::Event::KIND_FAULT_ACTIVE:
-      if (!HasAny(event.finding().affected_job_ids())) return false;
-      Restrict(*event.mutable_finding());
-      event.set_sentence(event.finding().sentence());
-      return true;
+      return RestrictFault(TimeOf(event.event_time()), event);
+    case v1::Event::KIND_FAULT_ACTIVE:  // a finding of the current snapshot
+      return RestrictFault(kLatestTime, event);
     default:
       return false;
   }
+}
+
+bool OwnJobs::RestrictFault(Timestamp reported, v1::Event& event) const {
+  const Timestamp last = std::min(reported, LastTimeOf(event.finding()));
+  if (!IsAffectedBy(event.finding(), last)) return false;
+  Restrict(*event.mutable_finding(), last);
+  event.set_sentence(event.finding().sentence());
+  return true;
 }
 
 }  // namespace rocescope

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -53,6 +54,12 @@ ServiceResult<std::string> PastJobId(const HistoryStore& history, const OwnJobs&
                 fmt::format("no unique job \"{}\" at {}: expected the id, number or name of a job "
                             "in the list of jobs at that time",
                             name, ToText(at_time)));
+}
+
+// Whether the job of a past answer is the client's own: the id may belong to another job now.
+template <typename Job>
+bool IsJobOf(const OwnJobs& own, const Job& job) {
+  return own.AreAll() || (job.has_allocation() && own.IsUser(job.allocation().user()));
 }
 
 // Keeps the levels of the jobs, and of the GPUs and NICs of their hosts.
@@ -162,24 +169,62 @@ std::vector<const Element*> PointersTo(const google::protobuf::RepeatedPtrField<
 
 }  // namespace
 
+ServiceResult<google::protobuf::Timestamp> Service::PastTime(
+    const Caller& caller, const google::protobuf::Timestamp& at_time) const {
+  if (caller.MayReadAll()) return at_time;
+  const auto found = FindPast(*history_, {.part = AnswerPart::kJobs, .at_time = at_time});
+  if (!found) return tl::unexpected(found.error());
+  return TimestampMessage(found->data_ns);
+}
+
 ServiceResult<OwnJobs> Service::PastOwnJobs(const Caller& caller,
-                                            const google::protobuf::Timestamp& at_time) const {
+                                            const google::protobuf::Timestamp& at_time,
+                                            const google::protobuf::Timestamp& data_time) const {
   OwnJobs own(caller, daemon_.fabric().get(), daemon_.node_names());
   if (own.AreAll()) return own;
-  v1::ListJobsResponse jobs;
-  const auto read = ReadPast(*history_, {.part = AnswerPart::kJobs, .at_time = at_time}, jobs);
+  v1::ListJobsResponse later;
+  const auto read = ReadPast(*history_, {.part = AnswerPart::kJobs, .at_time = at_time}, later);
   if (!read) return tl::unexpected(read.error());
+  v1::ListJobsResponse earlier;
+  const bool are_same = Nanoseconds(at_time) == Nanoseconds(data_time);
+  if (!are_same) {
+    const PastQuery query = {.part = AnswerPart::kJobs, .at_time = data_time};
+    const auto read_earlier = ReadPast(*history_, query, earlier);
+    if (!read_earlier) return tl::unexpected(read_earlier.error());
+  }
+  std::map<std::string, uint64_t> numbers;  // scheduler_job_id of each own job in `later`, by id
+  for (const v1::JobSummary& job : later.jobs()) {
+    if (!IsJobOf(own, job)) continue;
+    numbers.emplace(job.job_id(), job.allocation().scheduler_job_id());
+  }
   const auto end = std::chrono::steady_clock::now() + kLongestReading;
-  for (const v1::JobSummary& job : jobs.jobs()) {
-    const auto* const allocation = job.has_allocation() ? &job.allocation() : nullptr;
-    if (!own.Add(job.job_id(), allocation)) continue;
+  for (const v1::JobSummary& job : are_same ? later.jobs() : earlier.jobs()) {
+    const auto number = numbers.find(job.job_id());
+    if (number == numbers.end() || !IsJobOf(own, job)) continue;
+    if (number->second != job.allocation().scheduler_job_id()) continue;
     if (std::chrono::steady_clock::now() > end) return tl::unexpected(TakesTooLong());
+    own.Add(job.job_id(), &job.allocation());
+    const std::optional<Timestamp> start = StartOf(nullptr, job.allocation());
+    // A later start is that of another job with this number.
+    if (start && *start <= TimeOf(data_time)) own.SetStart(job.job_id(), *start);
     v1::GetJobResponse details;
-    const PastQuery query = {.part = AnswerPart::kJob, .name = job.job_id(), .at_time = at_time};
-    if (!ReadPast(*history_, query, details)) continue;
+    const PastQuery query = {.part = AnswerPart::kJob, .name = job.job_id(), .at_time = data_time};
+    if (!ReadPast(*history_, query, details) || !IsJobOf(own, details.job())) continue;
     for (const v1::Rank& rank : details.job().ranks()) own.AddHost(rank.host());
   }
   return own;
+}
+
+ServiceStatus Service::RestrictPast(const Caller& caller,
+                                    const google::protobuf::Timestamp& at_time,
+                                    const std::vector<v1::JobSummary*>& jobs) const {
+  if (caller.MayReadAll()) return {};
+  const v1::ListFindingsResponse findings = FindingsAt(*history_, at_time);
+  const auto own = PastOwnJobs(caller, at_time,
+                               findings.has_snapshot() ? findings.snapshot().data_time() : at_time);
+  if (!own) return tl::unexpected(own.error());
+  for (v1::JobSummary* job : jobs) own->Restrict(findings.findings(), *job);
+  return {};
 }
 
 ServiceStatus Service::PastJobs(const Caller& caller, const v1::ListJobsRequest& in,
@@ -190,14 +235,15 @@ ServiceStatus Service::PastJobs(const Caller& caller, const v1::ListJobsRequest&
   v1::ListJobsResponse past;
   const auto version = ReadPast(*history_, QueryOf(AnswerPart::kJobs, in.at_time(), *list), past);
   if (!version) return tl::unexpected(version.error());
-  const auto own = PastOwnJobs(caller, in.at_time());
-  if (!own) return tl::unexpected(own.error());
-  if (!own->AreAll()) {
+  if (!caller.MayReadAll()) {
     auto& jobs = *past.mutable_jobs();
-    const auto is_other = [&](const v1::JobSummary& job) { return !own->HasId(job.job_id()); };
+    const auto is_other = [&](const v1::JobSummary& job) {
+      return !job.has_allocation() || !caller.IsUser(job.allocation().user());
+    };
     jobs.erase(std::remove_if(jobs.begin(), jobs.end(), is_other), jobs.end());
-    const v1::ListFindingsResponse findings = FindingsAt(*history_, in.at_time());
-    for (v1::JobSummary& job : jobs) own->Restrict(findings.findings(), job);
+    const auto restricted = RestrictPast(caller, past.snapshot().data_time(),
+                                         {jobs.pointer_begin(), jobs.pointer_end()});
+    if (!restricted) return restricted;
   }
   *out.mutable_snapshot() = past.snapshot();
   return FillPastPage(*list, *version, PointersTo(past.jobs()), *out.mutable_jobs(), out);
@@ -206,16 +252,22 @@ ServiceStatus Service::PastJobs(const Caller& caller, const v1::ListJobsRequest&
 ServiceStatus Service::PastJob(const Caller& caller, const v1::GetJobRequest& in,
                                v1::GetJobResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
-  const auto own = PastOwnJobs(caller, in.at_time());
+  const auto at_time = PastTime(caller, in.at_time());
+  if (!at_time) return tl::unexpected(at_time.error());
+  const auto own = PastOwnJobs(caller, *at_time, *at_time);
   if (!own) return tl::unexpected(own.error());
-  const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
+  const auto job = PastJobId(*history_, *own, *at_time, in.job_id());
   if (!job) return tl::unexpected(job.error());
+  v1::GetJobResponse past;
   const auto version =
-      ReadPast(*history_, {.part = AnswerPart::kJob, .name = *job, .at_time = in.at_time()}, out);
+      ReadPast(*history_, {.part = AnswerPart::kJob, .name = *job, .at_time = *at_time}, past);
   if (!version) return tl::unexpected(version.error());
-  if (own->AreAll()) return {};
-  own->Restrict(*out.mutable_job());
-  own->Restrict(FindingsAt(*history_, in.at_time()).findings(), *out.mutable_summary());
+  // The answer is older than the list of jobs if it is stored less often.
+  if (!IsJobOf(*own, past.job())) return tl::unexpected(NoDataAt(in.at_time(), 0, 0));
+  own->Restrict(*past.mutable_job());
+  const auto restricted = RestrictPast(caller, *at_time, {past.mutable_summary()});
+  if (!restricted) return restricted;
+  out = std::move(past);
   return {};
 }
 
@@ -255,14 +307,15 @@ ServiceStatus Service::PastHotspots(const Caller& caller, const v1::ListHotspots
   if (const auto there = NeedHistory(); !there) return there;
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
-  const auto own = PastOwnJobs(caller, in.at_time());
-  if (!own) return tl::unexpected(own.error());
-  const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
-  if (!job) return tl::unexpected(job.error());
+  const auto at_time = PastTime(caller, in.at_time());
+  if (!at_time) return tl::unexpected(at_time.error());
   v1::ListHotspotsResponse past;
-  const auto version =
-      ReadPast(*history_, QueryOf(AnswerPart::kHotspots, in.at_time(), *list), past);
+  const auto version = ReadPast(*history_, QueryOf(AnswerPart::kHotspots, *at_time, *list), past);
   if (!version) return tl::unexpected(version.error());
+  const auto own = PastOwnJobs(caller, *at_time, past.snapshot().data_time());
+  if (!own) return tl::unexpected(own.error());
+  const auto job = PastJobId(*history_, *own, *at_time, in.job_id());
+  if (!job) return tl::unexpected(job.error());
   std::vector<const v1::Hotspot*> hotspots = PointersTo(past.hotspots());
   std::erase_if(hotspots, [&](const v1::Hotspot* hotspot) {
     const auto& lost = hotspot->lost_times();
@@ -278,18 +331,19 @@ ServiceStatus Service::PastFindings(const Caller& caller, const v1::ListFindings
   if (const auto there = NeedHistory(); !there) return there;
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
-  const auto own = PastOwnJobs(caller, in.at_time());
-  if (!own) return tl::unexpected(own.error());
-  const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
-  if (!job) return tl::unexpected(job.error());
+  const auto at_time = PastTime(caller, in.at_time());
+  if (!at_time) return tl::unexpected(at_time.error());
   v1::ListFindingsResponse past;
-  const auto version =
-      ReadPast(*history_, QueryOf(AnswerPart::kFindings, in.at_time(), *list), past);
+  const auto version = ReadPast(*history_, QueryOf(AnswerPart::kFindings, *at_time, *list), past);
   if (!version) return tl::unexpected(version.error());
+  const auto own = PastOwnJobs(caller, *at_time, past.snapshot().data_time());
+  if (!own) return tl::unexpected(own.error());
+  const auto job = PastJobId(*history_, *own, *at_time, in.job_id());
+  if (!job) return tl::unexpected(job.error());
   std::vector<const v1::Finding*> findings = PointersTo(past.findings());
   std::erase_if(findings, [&](const v1::Finding* finding) {
     const auto& affected = finding->affected_job_ids();
-    return !own->HasAny(affected) ||
+    return !own->IsAffectedBy(*finding) ||
            (!job->empty() && std::ranges::find(affected, *job) == affected.end());
   });
   // The elements of `findings` stay where they are.
@@ -298,7 +352,7 @@ ServiceStatus Service::PastFindings(const Caller& caller, const v1::ListFindings
   *out.mutable_coverage() = past.coverage();
   own->Restrict(*out.mutable_coverage());
   for (v1::Finding& finding : *past.mutable_suspected_findings()) {
-    if (!own->HasAny(finding.affected_job_ids())) continue;
+    if (!own->IsAffectedBy(finding)) continue;
     own->Restrict(finding);
     *out.add_suspected_findings() = std::move(finding);
   }
@@ -327,14 +381,16 @@ ServiceStatus Service::PastServiceLevels(const Caller& caller,
   if (const auto there = NeedHistory(); !there) return there;
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
-  const auto own = PastOwnJobs(caller, in.at_time());
-  if (!own) return tl::unexpected(own.error());
-  const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
-  if (!job) return tl::unexpected(job.error());
+  const auto at_time = PastTime(caller, in.at_time());
+  if (!at_time) return tl::unexpected(at_time.error());
   v1::ListServiceLevelsResponse past;
   const auto version =
-      ReadPast(*history_, QueryOf(AnswerPart::kServiceLevels, in.at_time(), *list), past);
+      ReadPast(*history_, QueryOf(AnswerPart::kServiceLevels, *at_time, *list), past);
   if (!version) return tl::unexpected(version.error());
+  const auto own = PastOwnJobs(caller, *at_time, past.snapshot().data_time());
+  if (!own) return tl::unexpected(own.error());
+  const auto job = PastJobId(*history_, *own, *at_time, in.job_id());
+  if (!job) return tl::unexpected(job.error());
   if (!job->empty() || !own->AreAll()) {
     std::set<std::string, std::less<>> ids = {*job};
     if (job->empty()) ids = own->ids();
@@ -343,9 +399,10 @@ ServiceStatus Service::PastServiceLevels(const Caller& caller,
     for (const std::string& id : ids) {
       if (std::chrono::steady_clock::now() > end) return tl::unexpected(TakesTooLong());
       v1::GetJobResponse details;
-      const auto read = ReadPast(
-          *history_, {.part = AnswerPart::kJob, .name = id, .at_time = in.at_time()}, details);
+      const auto read =
+          ReadPast(*history_, {.part = AnswerPart::kJob, .name = id, .at_time = *at_time}, details);
       if (!read) return tl::unexpected(read.error());
+      if (!IsJobOf(*own, details.job())) continue;
       jobs.push_back(std::move(*details.mutable_job()));
     }
     KeepLevelsOf(jobs, past);

@@ -223,6 +223,8 @@ OwnJobs Service::OwnJobsOf(const Caller& caller, const AnswerView& answer) const
     const v1::Job& job = jobs[i];
     const v1::Allocation* const allocation = job.has_allocation() ? &job.allocation() : nullptr;
     if (!own.Add(job.job_id(), allocation, static_cast<size_t>(i))) continue;
+    const std::optional<Timestamp> start = StartOf(&answer.snapshot(), *allocation);
+    if (start) own.SetStart(job.job_id(), *start);
     const auto registered = registry_.Find(allocation->scheduler_job_id());
     // Its hosts may belong to somebody else now.
     if (registered && registered->state == AllocationState::kEnded) continue;
@@ -231,6 +233,20 @@ OwnJobs Service::OwnJobsOf(const Caller& caller, const AnswerView& answer) const
     for (const AllocatedNode& node : registered->nodes) own.AddHost(node.name);
   }
   return own;
+}
+
+std::optional<Timestamp> Service::StartOf(const Snapshot* snapshot,
+                                          const v1::Allocation& job) const {
+  const auto is_same = [&](const Allocation& one) {
+    return one.id == job.scheduler_job_id() && one.user == job.user();
+  };
+  if (snapshot != nullptr) {
+    const std::vector<Allocation>& all = snapshot->host_facts->allocations;
+    const auto at = std::ranges::lower_bound(all, job.scheduler_job_id(), {}, &Allocation::id);
+    if (at != all.end() && is_same(*at) && at->start) return at->start;
+  }
+  const std::optional<Allocation> registered = registry_.Find(job.scheduler_job_id());
+  return registered && is_same(*registered) ? registered->start : std::nullopt;
 }
 
 ServiceResult<std::string> Service::JobIdOf(const Snapshot& snapshot, const OwnJobs& own,

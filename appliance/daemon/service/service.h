@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -122,9 +123,23 @@ class Service {
   ServiceStatus PastServiceLevels(const Caller& caller, const v1::ListServiceLevelsRequest& in,
                                   v1::ListServiceLevelsResponse& out);
 
-  // Returns the jobs of a past answer that the client may read. Requires a history.
+  // Returns the time of the past answers that the client may request with this `at_time`: for a
+  // tenant, the data time of the list of jobs, which says which jobs were its own then. Requires a
+  // history.
+  ServiceResult<google::protobuf::Timestamp> PastTime(
+      const Caller& caller, const google::protobuf::Timestamp& at_time) const;
+  // Returns the jobs of a past answer with this data time that the client may read. `at_time` is
+  // the result of PastTime, by which the answer was found. The answer can be older, and the list of
+  // jobs before it older still. Therefore only jobs count that were the client's own in both lists.
   ServiceResult<OwnJobs> PastOwnJobs(const Caller& caller,
-                                     const google::protobuf::Timestamp& at_time) const;
+                                     const google::protobuf::Timestamp& at_time,
+                                     const google::protobuf::Timestamp& data_time) const;
+  // Removes from the summaries of past jobs what a tenant may not read.
+  ServiceStatus RestrictPast(const Caller& caller, const google::protobuf::Timestamp& at_time,
+                             const std::vector<v1::JobSummary*>& jobs) const;
+
+  // Returns the start of a job in the scheduler; nullopt: unknown. `snapshot` may be null.
+  std::optional<Timestamp> StartOf(const Snapshot* snapshot, const v1::Allocation& job) const;
 
   // Returns the id of the job with this id, number or name; empty for an empty name.
   ServiceResult<std::string> JobIdOf(const Snapshot& snapshot, const OwnJobs& own,
@@ -134,7 +149,9 @@ class Service {
   ServiceError NoSuchJob(const OwnJobs& own, std::string_view name) const;
   // Returns an error if the client is a tenant and the request names no job.
   static ServiceStatus NeedJob(const Caller& caller, const std::string& job_id);
-  // Sets the job of the query for a tenant. Returns false if it has no such job.
+  // Sets the job of the query for a tenant, and restricts the time range to this job: an earlier
+  // job of someone else can have had the same id or number. Returns false if the tenant has no such
+  // job, or if its start is unknown.
   bool FindOwnSeries(const Caller& caller, const std::string& name, SeriesQuery& query);
 
   // Passes the registered jobs to the analysis and to the job file. Concurrent calls share the

@@ -8,10 +8,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "appliance/common/access/role.h"
 #include "appliance/daemon/service/event_reader.h"
+#include "appliance/daemon/service/event_watch.h"
 #include "appliance/daemon/service/tenant_fixture.h"
 
 namespace rocescope {
@@ -361,6 +363,172 @@ TEST_F(TenantCalls, EventsAreThoseOfOwnJobsAndSnapshots) {
                                     return event.find("KIND_FAULT_STARTED") != std::string::npos;
                                   }),
             2);
+}
+
+TEST_F(TenantCalls, FindingsThatWereShownAreWithdrawn) {
+  OpenAll();
+  EventWatch watch;
+  watch.LookAt(*service_->views().Latest());
+  PublishWithoutFindings();
+  for (v1::Event& event : watch.LookAt(*service_->views().Latest())) {
+    *event.mutable_event_time() = TimestampMessage(WallClock());
+    service_->events().Append(event);
+  }
+  const auto withdrawn = [this](const Caller& caller) {
+    EventReader reader(*service_, caller, 1);
+    Texts sentences;
+    for (const auto& event : reader.Next()) {
+      if (event->kind() != v1::Event::KIND_FAULT_WITHDRAWN) continue;
+      sentences.push_back(event->sentence());
+      if (caller.MayReadAll()) continue;
+      for (const std::string& word : Forbidden()) {
+        EXPECT_THAT(event->DebugString(), Not(HasSubstr(word)));
+      }
+    }
+    return sentences;
+  };
+  EXPECT_THAT(withdrawn(LocalCaller()), SizeIs(3));
+  EXPECT_THAT(
+      withdrawn(Alice()),
+      ElementsAre(StartsWith("Link at a host of other jobs: down, carries no traffic; it affects "
+                             "nccl-aaa "),
+                  StartsWith("leaf0: switch down, with all of its links; it affects nccl-aaa ")));
+}
+
+// Another job had the id then.
+TEST_F(TenantCalls, EventsBeforeTheStartOfTheJobAreNotShown) {
+  OpenAll();
+  v1::Event event;
+  event.set_kind(v1::Event::KIND_FAULT_STARTED);
+  event.mutable_finding()->set_kind("nic_crash");
+  event.mutable_finding()->add_affected_job_ids("nccl-aaa");
+  const auto is_shown = [&](int64_t time_ns) {
+    *event.mutable_event_time() = TimestampMessage(time_ns);
+    const uint64_t before = service_->events().last();
+    service_->events().Append(event);
+    const Texts events = Events(Alice(), before);
+    return std::ranges::any_of(events, [](const std::string& text) {
+      return text.find("KIND_FAULT_STARTED") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(is_shown(kPastNs));
+  EXPECT_TRUE(is_shown(ToNanoseconds(WallClock())));
+}
+
+TEST_F(TenantCalls, FindingsThatEndedBeforeTheStartOfTheJobAreNotShown) {
+  OpenAll();
+  const OwnJobs own = service_->OwnJobsOf(Alice(), *service_->views().Latest());
+  v1::Finding finding;
+  finding.add_affected_job_ids("nccl-aaa");
+  EXPECT_TRUE(own.IsAffectedBy(finding));
+  *finding.mutable_end_time() = TimestampMessage(WallClock());
+  EXPECT_TRUE(own.IsAffectedBy(finding));
+  *finding.mutable_end_time() = TimestampMessage(kPastNs);
+  EXPECT_FALSE(own.IsAffectedBy(finding));
+}
+
+// Earlier jobs of others had the same id and the same number.
+TEST_F(TenantCalls, TheHistoryOfAJobBeginsWithItsStart) {
+  OpenAll();
+  v1::RegisterJobRequest waiting;
+  waiting.set_scheduler_job_id(9);
+  waiting.set_user("alice");
+  waiting.add_nodes()->set_node("host0");
+  v1::RegisterJobResponse registered;
+  ASSERT_TRUE(service_->RegisterJob(LocalCaller(), waiting, registered));
+  const auto start_of = [this](uint64_t number) {
+    v1::GetRegisteredJobRequest request;
+    request.set_scheduler_job_id(number);
+    v1::RegisteredJob job;
+    EXPECT_TRUE(service_->GetRegisteredJob(LocalCaller(), request, job));
+    return Nanoseconds(job.start_time()) / kMinute.count();
+  };
+  for (const int64_t minutes_before : {0, 1, 100'000}) {
+    Store(JobMinute{.minute = start_of(kOwnNumber) - minutes_before,
+                    .job = "nccl-aaa",
+                    .name = "secretname",
+                    .allocation = kOtherNumber,
+                    .looks = 1,
+                    .bytes = 777'777});
+    Store(JobMinute{.minute = start_of(9) - minutes_before,
+                    .job = "slurm-9",
+                    .allocation = 9,
+                    .looks = 1,
+                    .bytes = 777'777});
+  }
+  Store(JobMinute{
+      .minute = start_of(9) + 10, .job = "slurm-9", .allocation = 9, .looks = 1, .bytes = 222});
+  for (const auto& [job, bytes] : {std::pair("nccl-aaa", 111u), std::pair("9", 222u)}) {
+    auto request = OfJob<v1::GetJobHistoryRequest>(job);
+    v1::GetJobHistoryResponse response;
+    ASSERT_TRUE(service_->GetJobHistory(Alice(), request, response));
+    ASSERT_THAT(response.points(), SizeIs(1)) << job;
+    EXPECT_EQ(response.points(0).bytes(), bytes) << job;
+    *request.mutable_end_time() = TimestampMessage(kPastNs);
+    v1::GetJobHistoryResponse before;
+    ASSERT_TRUE(service_->GetJobHistory(Alice(), request, before));
+    EXPECT_THAT(before.points(), IsEmpty()) << job;
+  }
+}
+
+// The parts of a past answer are stored at different times. The id belonged to a job of mallory in
+// between.
+TEST_F(TenantCalls, PastAnswersAreThoseOfATimeWhenTheJobWasTheirOwn) {
+  OpenAll();
+  const int64_t of_other = kPastNs + 5 * kMinute.count();
+  const int64_t of_alice = kPastNs + 7 * kMinute.count();
+  const int64_t later = kPastNs + 8 * kMinute.count();
+  const auto store = [&](AnswerPart part, int64_t at_ns, const auto& message,
+                         const std::string& name) {
+    Store(PastAnswer{.part = part,
+                     .name = name,
+                     .at_ns = at_ns,
+                     .content = static_cast<uint64_t>(at_ns),
+                     .message = message.SerializeAsString()});
+  };
+  const auto store_list = [&](int64_t at_ns, const std::string& user, uint64_t number) {
+    v1::ListJobsResponse jobs;
+    v1::JobSummary& job = *jobs.add_jobs();
+    job.set_job_id("nccl-aaa");
+    job.mutable_allocation()->set_user(user);
+    job.mutable_allocation()->set_scheduler_job_id(number);
+    store(AnswerPart::kJobs, at_ns, jobs, "");
+  };
+  const auto store_finding = [&](int64_t at_ns, const std::string& kind) {
+    v1::ListFindingsResponse findings;
+    findings.add_findings()->set_kind(kind);
+    findings.mutable_findings(0)->add_affected_job_ids("nccl-aaa");
+    store(AnswerPart::kFindings, at_ns, findings, "");
+  };
+  store_list(of_other, "mallory", kOtherNumber);
+  store_list(of_alice, "alice", kOwnNumber);
+  store_finding(of_other, "pfc_storm");
+  store_finding(later, "pfc_deadlock");
+  v1::GetJobResponse job_of_other;
+  job_of_other.mutable_job()->set_job_id("nccl-aaa");
+  job_of_other.mutable_job()->mutable_allocation()->set_user("mallory");
+  store(AnswerPart::kJob, of_other, job_of_other, "nccl-aaa");
+
+  const auto findings_at = [this](const Caller& caller, int64_t at_ns) {
+    v1::ListFindingsRequest request;
+    *request.mutable_at_time() = TimestampMessage(at_ns);
+    return Ask(caller, &Service::ListFindings, request);
+  };
+  const auto job_at = [this](const Caller& caller, int64_t at_ns) {
+    auto request = OfJob<v1::GetJobRequest>("nccl-aaa");
+    *request.mutable_at_time() = TimestampMessage(at_ns);
+    return Ask(caller, &Service::GetJob, request);
+  };
+  EXPECT_THAT(findings_at(Alice(), kPastNs), HasSubstr("switch_crash"));
+  EXPECT_THAT(findings_at(Alice(), of_alice), Not(HasSubstr("pfc_storm")));
+  EXPECT_THAT(findings_at(LocalCaller(), of_alice), HasSubstr("pfc_storm"));
+  // No later list of jobs shows whose the job is.
+  EXPECT_THAT(findings_at(Alice(), later), Not(HasSubstr("pfc_deadlock")));
+  EXPECT_THAT(findings_at(LocalCaller(), later), HasSubstr("pfc_deadlock"));
+  EXPECT_THAT(job_at(Alice(), of_alice), StartsWith("NO_DATA_AT_TIME: "));
+  EXPECT_THAT(job_at(LocalCaller(), of_alice), HasSubstr("mallory"));
+  store_list(later, "alice", kOwnNumber);
+  EXPECT_THAT(findings_at(Alice(), later), HasSubstr("pfc_deadlock"));
 }
 
 TEST_F(TenantCalls, TheHistoryOfAJobHasItsOwnBytesOnly) {

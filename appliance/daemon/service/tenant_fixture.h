@@ -80,11 +80,24 @@ class TenantTest : public ServiceTest {
     ASSERT_TRUE(store_->Flush(std::chrono::seconds(20)));
   }
 
+  void Store(const HistoryRow& row) {
+    store_->Add(row);
+    ASSERT_TRUE(store_->Flush(std::chrono::seconds(20)));
+  }
+
+  // Publishes the same snapshot again, without findings.
+  void PublishWithoutFindings() {
+    Snapshot snapshot = Rich();
+    snapshot.findings = std::make_shared<const Findings>();
+    Publish(std::move(snapshot));
+  }
+
   // Appends events of all faults, and of a source.
   void AppendEvents() {
     const auto answer = service_->views().Latest();
     for (const v1::Finding& finding : answer->findings().findings()) {
       v1::Event event;
+      *event.mutable_event_time() = TimestampMessage(WallClock());  // after the start of the jobs
       event.set_kind(v1::Event::KIND_FAULT_STARTED);
       event.set_sentence(finding.sentence());
       *event.mutable_finding() = finding;
