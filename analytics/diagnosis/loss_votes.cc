@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
-#include "analytics/diagnosis/reordering.h"
+#include "analytics/diagnosis/loss_taps.h"
 #include "analytics/diagnosis/suspects.h"
-#include "analytics/job/flow_of.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -48,61 +47,27 @@ bool NicsCountErrors(const DiagnosisInput& input) {
   return false;
 }
 
-// The part of its path on which a flow lost packets, according to the taps.
-struct Between {
-  size_t first = 0;       // index of the last port whose switch had received them
-  size_t end = SIZE_MAX;  // index of the first port whose switch had not received them
-};
-
-// Each NAK stands for at least one packet. If the tap of a switch saw about as many packets out of
-// order, it saw only their retransmissions: they were lost before it. If it saw almost none, they
-// were lost behind it.
-Between BetweenTaps(const DiagnosisInput& input, const std::vector<PortIndex>& way,
-                    const std::vector<LossObservation>& sights, double refused) {
-  Between between;
-  for (size_t i = 0; i < way.size(); ++i) {
-    const auto sight =
-        std::ranges::find(sights, input.fabric().port(way[i]).node, &LossObservation::node);
-    if (sight == sights.end()) continue;
-    const auto late = static_cast<double>(sight->late);
-    if (late >= input.thresholds().lost_before_tap_ratio * refused) {
-      between.end = std::min(between.end, i);
-    } else if (late <= input.thresholds().lost_behind_tap_ratio * refused &&
-               sight->retransmitted > 0) {
-      between.first = i;
-    }
-  }
-  // Packets can also be reordered without a loss.
-  return between.first < between.end ? between : Between();
-}
-
 // Bytes of each flow, by the index of its path, that passed each place where its packets may have
 // been affected.
-std::vector<Exposed> ExposedTo(const DiagnosisInput& input, const std::map<FlowKey, double>& losses,
-                               Timestamp from, Timestamp until) {
+std::vector<Exposed> ExposedTo(const DiagnosisInput& input, const Naks& naks, Timestamp from,
+                               Timestamp until) {
   std::map<Place, Passed> passed;
-  // The windows whose NAKs count.
-  const int64_t begin = input.parts().metrics.WindowOf(input.BeginOf(0));
-  const int64_t end = begin + static_cast<int64_t>(input.windows());
   uint32_t number = 0;
   for (const FlowPath& path : input.parts().paths) {
-    const auto lost = losses.find(path.flow);
+    const auto lost = naks.by_flow.find(path.flow);
     for (const PathInterval& stretch : path.intervals) {
       const auto bytes = static_cast<double>(BytesWithin(stretch, from, until));
       if (bytes <= 0) continue;
       const std::vector<PortIndex>& way = stretch.certain;
       const Between between =
-          lost == losses.end()
-              ? Between()
-              : BetweenTaps(input, way, input.parts().losses.ObservationsOf(path.flow, begin, end),
-                            lost->second);
+          lost == naks.by_flow.end() ? Between() : BetweenTaps(input, way, path.flow, lost->second);
       for (size_t i = 0; i < way.size(); ++i) {
         const NodeIndex node = input.fabric().port(way[i]).node;
         // Packets that a switch corrupts still pass all taps on the way to the receiver.
         if (input.fabric().node(node).IsSwitch() && between.end == SIZE_MAX) {
           passed[{.kind = PlaceKind::kSwitch, .index = node}][number] += bytes;
         }
-        if (IsCounted(input, way[i]) || i < between.first || i >= between.end) continue;
+        if (IsCounted(input, way[i]) || !between.Contains(i)) continue;
         passed[{
             .kind = PlaceKind::kLink, .index = input.fabric().port(way[i]).link, .sender = way[i]}]
               [number] += bytes;
@@ -134,44 +99,27 @@ std::vector<Exposed> ExposedTo(const DiagnosisInput& input, const std::map<FlowK
 
 void DetectUncountedLoss(const DiagnosisInput& input, Findings& found) {
   if (NicsCountErrors(input)) return;
-  const auto other = OtherWays(input.parts().connections);
-  // NAKs for packets that were overtaken are no evidence of loss.
-  const std::map<FlowKey, Overtaken> overtaken = OvertakenPackets(input);
-  std::map<FlowKey, double> losses;
-  size_t first = input.windows();
-  size_t last = 0;
-  std::map<size_t, double> by_window;
-  for (const auto& [flow, windows] : input.parts().losses.losses()) {
-    const auto refused = other.find(flow);
-    for (const LossWindow& window : windows) {
-      const size_t place = input.PlaceOf(window.window);
-      if (place >= input.windows() || window.refused == 0 || refused == other.end()) continue;
-      if (overtaken.contains(refused->second)) continue;
-      losses[refused->second] += static_cast<double>(window.refused);
-      by_window[place] += static_cast<double>(window.refused);
-      first = std::min(first, place);
-      last = std::max(last, place);
-    }
-  }
+  const Naks naks = NaksOf(input);
   const double enough = input.thresholds().naks;
-  double all = 0;
-  size_t detected_at = last;
-  for (const auto& [place, count] : by_window) {
-    all += count;
-    if (all >= enough && detected_at == last) detected_at = place;
+  if (naks.all < enough) return;
+  double sum = 0;
+  size_t detected_at = naks.last();
+  for (const auto& [place, count] : naks.by_window) {
+    sum += count;
+    if (sum >= enough && detected_at == naks.last()) detected_at = place;
   }
-  if (all < enough) return;
   AffectedPackets hurts;
   uint32_t number = 0;
   for (const FlowPath& path : input.parts().paths) {
-    if (const auto at = losses.find(path.flow); at != losses.end()) hurts[number] = at->second;
+    const auto at = naks.by_flow.find(path.flow);
+    if (at != naks.by_flow.end()) hurts[number] = at->second;
     ++number;
   }
-  const std::vector<Suspect> ranked =
-      RankSuspects(ExposedTo(input, losses, input.BeginOf(first), input.EndOf(last)), hurts);
+  const std::vector<Suspect> ranked = RankSuspects(
+      ExposedTo(input, naks, input.BeginOf(naks.first()), input.EndOf(naks.last())), hurts);
   if (ranked.empty() || hurts.empty()) return;
   Finding finding = {.basis = Basis::kVotes,
-                     .from = input.BeginOf(first),
+                     .from = input.BeginOf(naks.first()),
                      .detected_at = input.EndOf(detected_at)};
   SetSuspects(ranked, finding);
   // Many places are equally likely, so the order of the first ones means nothing.
@@ -180,11 +128,12 @@ void DetectUncountedLoss(const DiagnosisInput& input, Findings& found) {
   const double certain = input.thresholds().vote_confidence;
   finding.confidence *= certain;
   for (Suspect& rival : finding.alternatives) rival.probability *= certain;
-  finding.until = input.Until(last);
+  finding.until = input.Until(naks.last());
   finding.evidence.push_back(fmt::format(
       "receivers sent NAKs for packets of {} {}; the distribution of the NAKs fits best the "
       "traffic of each flow through this place",
-      Counted(hurts.size(), "flow"), Counted(static_cast<uint64_t>(std::llround(all)), "time")));
+      Counted(hurts.size(), "flow"),
+      Counted(static_cast<uint64_t>(std::llround(naks.all)), "time")));
   finding.further.push_back("counters of NICs: they count corrupted packets but not lost ones");
   found.push_back(std::move(finding));
 }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/loss_taps.h"
 #include "analytics/diagnosis/reordering.h"
 #include "analytics/diagnosis/suspects.h"
 #include "base/count_text.h"
@@ -64,6 +65,8 @@ constexpr double kExcess = 4;
 constexpr double kLeastCount = 3;
 // The fault began when this fraction of the counts had been made.
 constexpr double kBegun = 0.01;
+// Probability that taps show a packet loss at a wrong part of the path.
+constexpr double kWrongTap = 0.05;
 // Counts below this fraction of their mean are no sign that the fault continues.
 constexpr double kContinues = 0.2;
 
@@ -396,6 +399,25 @@ double PriorOf(const Passed& passed, const std::map<uint32_t, double>& certainti
   return std::pow(kAbsent, absent);
 }
 
+// For each sending port, the NAKs for packets that passed it and were lost elsewhere, according to
+// the taps on the paths of their flows.
+std::map<PortIndex, double> LossesElsewhere(const DiagnosisInput& input) {
+  std::map<PortIndex, double> elsewhere;
+  const Naks naks = NaksOf(input);
+  if (naks.all == 0) return elsewhere;
+  for (const FlowPath& path : input.parts().paths) {
+    const auto lost = naks.by_flow.find(path.flow);
+    // A flow that changed its path can have lost packets on either path.
+    if (lost == naks.by_flow.end() || path.intervals.size() != 1) continue;
+    const std::vector<PortIndex>& way = path.intervals.front().certain;
+    const Between between = BetweenTaps(input, way, path.flow, lost->second);
+    for (size_t i = 0; i < way.size(); ++i) {
+      if (!between.Contains(i)) elsewhere[way[i]] += lost->second;
+    }
+  }
+  return elsewhere;
+}
+
 }  // namespace
 
 void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
@@ -414,8 +436,11 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
   AddUnobserved(input, traffic, signs, votes, passed);
   std::vector<Exposed> exposed;
   const std::map<uint32_t, double> certainties = CertaintiesOf(counts, losing, signs);
+  const std::map<PortIndex, double> elsewhere = LossesElsewhere(input);
   for (auto& [port, bytes] : passed) {
-    const double prior = PriorOf(bytes, certainties);
+    const auto lost = elsewhere.find(port);
+    const double contradicting = lost == elsewhere.end() ? 0 : std::min(lost->second, kMostVotes);
+    const double prior = PriorOf(bytes, certainties) * std::pow(kWrongTap, contradicting);
     exposed.push_back({.kind = FaultKind::kGrayLoss,
                        .place = {.kind = PlaceKind::kLink,
                                  .index = input.fabric().port(port).link,

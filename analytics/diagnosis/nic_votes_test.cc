@@ -65,6 +65,29 @@ TEST_F(NicVotesTest, LossIsOnTheLinkThatJustTheseNicsUse) {
   EXPECT_GT(found[0].confidence, 0.8);
 }
 
+// All packets that leaf1 sends to host4 are affected, but its tap saw them late: they had been lost
+// before.
+TEST_F(NicVotesTest, TapsExcludeTheLinksBehindThem) {
+  for (const std::string from : {"host0", "host12"}) Loses(from, "host4", 8, kWindows, 3);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].place, OneWay("leaf1", "host4"));
+  for (const auto& [from, qpn] : {std::pair("host0", 10u), {"host12", 30u}}) {
+    const FlowKey there = Flow(from, "host4", qpn);
+    const FlowKey back = Flow("host4", from, 100 + qpn);
+    Connects(there, back);
+    for (size_t w = 8; w < kWindows; ++w) {
+      DiagnosisTest::Loses(back, w, 0, 3);
+      Sees("leaf1", there, 3, 20, w);
+    }
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("spine0", "leaf1"));
+  for (const Suspect& rival : found[0].alternatives) {
+    EXPECT_NE(rival.place, OneWay("leaf1", "host4"));
+  }
+}
+
 // NICs count 24 lost packets per window.
 TEST_F(NicVotesTest, LossIsDetectedInTheWindowThatReachesTheMinimumNumberOfLosses) {
   thresholds_.nic_losses = 6 * 24;

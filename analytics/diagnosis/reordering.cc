@@ -211,10 +211,9 @@ void DetectReordering(const DiagnosisInput& input, Findings& found) {
     ++number;
   }
   for (auto& [flow, packets] : votes) packets *= std::min(1.0, kMostReorderedVotes / all);
-  const std::vector<Suspect> ranked =
-      RankSuspects(LinksBetween(input, overtaken, input.BeginOf(windows.first),
-                                input.EndOf(windows.last)),
-                   votes);
+  const std::vector<Suspect> ranked = RankSuspects(
+      LinksBetween(input, overtaken, input.BeginOf(windows.first), input.EndOf(windows.last)),
+      votes);
   if (ranked.empty() || ranked[0].probability < input.thresholds().least_vote_confidence) return;
   Finding finding = {.basis = Basis::kVotes,
                      .from = input.BeginOf(windows.first),

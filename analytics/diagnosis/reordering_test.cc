@@ -126,7 +126,8 @@ TEST_F(ReorderingTest, ReceiversOfReorderedFlowsAreNotSlow) {
   for (size_t w = 0; w < kWindows; ++w) {
     Says(Port("leaf2", "host8"), Metric::kQueueWatermark, w, 0, kRoce);
   }
-  const DelayKey key = {.kind = DelayKind::kTurnaround, .from = Node("leaf2"), .to = NicOf("host8")};
+  const DelayKey key = {
+      .kind = DelayKind::kTurnaround, .from = Node("leaf2"), .to = NicOf("host8")};
   DelayWindow usual = {.least = 2000, .most = 4000, .next_most = 4000, .sum = 30'000, .count = 10};
   Takes(key, 0, kWindows - 1, usual);
   DelayWindow late = usual;
