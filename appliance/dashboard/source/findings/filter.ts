@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The filter of the list of findings, as the URL keeps it.
 import type { Finding } from "../api/messages";
+import { hasReview } from "./review";
 import { severityOf, stateOf } from "./severity";
 import { kindTitle } from "./titles";
 
@@ -8,11 +9,12 @@ export interface Filter {
   severity: string; // empty: all
   state: string;
   kind: string;
+  review: string; // one of kReviewStates
   text: string; // words that must all occur
 }
 
-export function filterOf({ severity = "", state = "", kind = "", text = "" }: Record<string, string>): Filter {
-  return { severity, state, kind, text };
+export function filterOf({ severity = "", state = "", kind = "", review = "", text = "" }: Record<string, string>): Filter {
+  return { severity, state, kind, review, text };
 }
 
 export function isFiltered(filter: Filter): boolean {
@@ -25,10 +27,11 @@ function textOf(finding: Finding): string {
     .join(" ").toLowerCase();
 }
 
-export function matches(finding: Finding, { severity, state, kind, text }: Filter): boolean {
+export function matches(finding: Finding, { severity, state, kind, review, text }: Filter): boolean {
   if (severity && severityOf(finding) !== severity) return false;
   if (state && stateOf(finding) !== state) return false;
   if (kind && finding.kind !== kind) return false;
+  if (!hasReview(finding, review)) return false;
   const all = text === "" ? "" : textOf(finding);
   return text.toLowerCase().split(/\s+/).every((word) => all.includes(word));
 }

@@ -9,7 +9,7 @@ import { choose, type Route } from "../parts/route";
 import { Table, type Column } from "../parts/table";
 import { filterOf, isFiltered, matches, type Filter } from "./filter";
 import { findingId, hrefOfFinding } from "./finding_id";
-import { reviewText, splitMuted } from "./review";
+import { kReviewStates, reviewText, splitMuted } from "./review";
 import { kSeverities, kStates, severityOf, stateOf, worstFirst } from "./severity";
 import { SeverityTag, StateTag } from "./severity_tag";
 import { kindTitle, shortTitle } from "./titles";
@@ -89,6 +89,7 @@ function FilterBar({ route, filter, findings, shown }: { route: Route; filter: F
       <Choice name="severity" value={filter.severity} values={plain(kSeverities)} route={route} />
       <Choice name="state" value={filter.state} values={plain(kStates)} route={route} />
       <Choice name="kind" value={filter.kind} values={kinds.map((kind) => [kind, kindTitle(kind)])} route={route} />
+      <Choice name="review" value={filter.review} values={plain(kReviewStates)} route={route} />
       <label>
         text{" "}
         <input
@@ -99,7 +100,7 @@ function FilterBar({ route, filter, findings, shown }: { route: Route; filter: F
       <datalist id="finding-names">{names.map((name) => <option key={name} value={name} />)}</datalist>
       <span class="muted" role="status">{count(shown)} of {count(findings.length)}</span>
       {isFiltered(filter) && (
-        <button type="button" onClick={() => choose(route, { severity: "", state: "", kind: "", text: "" })}>Clear</button>
+        <button type="button" onClick={() => choose(route, { severity: "", state: "", kind: "", review: "", text: "" })}>Clear</button>
       )}
     </div>
   );
@@ -118,7 +119,7 @@ export function FindingTable({ route, findings, jobNames, reference }: Props) {
       {shown.length === 0 && <Notice kind="empty" title="No finding matches the filter." />}
       {alerting.length > 0 && table("Findings, the worst first", alerting, "Findings")}
       {muted.length > 0 && (
-        <details class="card muted-findings">
+        <details class="card muted-findings" open={filter.review === "muted"}>
           <summary>{plural(muted.length, "muted finding")}</summary>
           {table("Muted findings, the worst first", muted, "Muted findings")}
         </details>
