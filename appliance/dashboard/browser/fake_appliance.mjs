@@ -2,13 +2,14 @@
 // Serves dist/ and the API of an appliance, for browser tests and for work on the dashboard. The fabric
 // has pods of 64 hosts. Four jobs run on it; a gray link, bit errors and an incast disturb them. The faults
 // are fixed relative to now; tests change `state`. The history has the answers of the last 6 hours, with a
-// gap.
+// gap. Findings can be acknowledged and muted.
 //
 //   node fake_appliance.mjs PORT [HOSTS] [--without-history]
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { pathToFileURL } from "node:url";
 import { fakeFindings } from "./fake_findings.mjs";
+import { fakeReviews } from "./fake_reviews.mjs";
 
 const kDist = new URL("../dist/", import.meta.url);
 const kStart = Date.now();
@@ -69,8 +70,8 @@ function pointsOf(query, point) {
 const page = (name, elements, rest) => ({ [name]: elements, total_size: elements.length, next_page_token: "", ...rest });
 const refused = (code, status, reason, message) => ({ code, body: { error: { code, status, message, details: [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason }] } } });
 
-// Responds to a request path and its query.
-function fabricOf(hosts, state) {
+// Returns the function that responds to a request path and its query. `reviewed` adds the reviews to a finding.
+function fabricOf(hosts, state, reviewed = (finding) => finding) {
   const nics = hosts > 64 ? 1 : 2;
   const hostsPerLeaf = hosts > 64 ? 32 : 4;
   const leavesPerPod = hosts > 64 ? 2 : 4;
@@ -215,7 +216,11 @@ function fabricOf(hosts, state) {
       case "/api/v1/sources": return { body: page("sources", [source("mirror", "KIND_DPDK"), source("counters", "KIND_SCRAPE"), source("agents", "KIND_AGENTS")]) };
       case "/api/v1/links": return { body: { ...page("link_loads", linkLoads(now)), ...meta, ...(stored === undefined
         ? { start_time: time(now - 2000), end_time: time(now - 1000) } : { start_time: time(now - 400), end_time: time(now - 400 + kMinute) }) } };
-      case "/api/v1/findings": return { body: { ...page("findings", listedAt(now)), ...meta, coverage: coverage(), suspected_findings: state.healthy ? [] : suspectedAt(now) } };
+      case "/api/v1/findings": {
+        // Past findings have neither acknowledgements nor mutes.
+        const [findings, suspected] = [listedAt(now), state.healthy ? [] : suspectedAt(now)].map((all) => (stored === undefined ? all.map(reviewed) : all));
+        return { body: { ...page("findings", findings), ...meta, coverage: coverage(), suspected_findings: suspected } };
+      }
       case "/api/v1/anomalies": return { body: { ...page("anomalies", state.healthy ? [] : kAnomalies.filter((one) => Date.parse(one.start_time) <= now)), ...meta, phase_changes: [], episodes: [], statistics: { evaluated_count: "9000", unevaluated_count: "12" } } };
       case "/api/v1/jobs": return { body: { ...page("jobs", jobs.map((job) => summaryOf(job, now)).reverse()), ...meta } };
       case "/api/v1/service-levels": {
@@ -302,11 +307,22 @@ function sendEvents(response) {
   send();
 }
 
+async function contentOf(request) {
+  let content = "";
+  for await (const part of request.setEncoding("utf8")) content += part;
+  return content;
+}
+
 // Port 0: a free port.
 export function startFakeAppliance(port, { hosts = 16, history = true } = {}) {
-  const state = { dataAgeS: 0.9, history, healthy: false, silent: false };
-  const answer = fabricOf(hosts, state);
-  const server = createServer((request, response) => {
+  const state = { dataAgeS: 0.9, history, healthy: false, silent: false, user: "ada", isOperator: true, storageProblem: "" };
+  const reviews = fakeReviews(state);
+  const answer = fabricOf(hosts, state, reviews.decorated);
+  const listed = () => {
+    const { findings, suspected_findings: suspected } = answer("/api/v1/findings", new URLSearchParams()).body;
+    return [...findings, ...suspected];
+  };
+  const server = createServer(async (request, response) => {
     if (state.silent) return request.destroy();
     const { pathname, searchParams } = new URL(request.url, "http://localhost");
     if (pathname === "/api/v1/events") return sendEvents(response);
@@ -316,12 +332,14 @@ export function startFakeAppliance(port, { hosts = 16, history = true } = {}) {
       response.writeHead(200, { "Content-Type": `${file[1]}; charset=utf-8`, "Content-Security-Policy": kPolicy });
       return response.end(readFileSync(new URL(file[0], kDist)));
     }
-    const { code = 200, body } = answer(pathname, searchParams);
+    const review = { path: pathname, verb: request.method, contentType: request.headers["content-type"], content: await contentOf(request) };
+    const { code = 200, body } = reviews.answer(review, listed()) ??
+      (request.method === "POST" ? refused(405, "UNIMPLEMENTED", "WRONG_METHOD", `method POST is not supported for ${pathname}; use GET or HEAD`) : answer(pathname, searchParams));
     response.writeHead(code, { "Content-Type": "application/json" });
     return response.end(JSON.stringify(body));
   });
   return new Promise((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", () =>
-    resolve({ url: `http://127.0.0.1:${server.address().port}/`, state, close: () => server.closeAllConnections() ?? server.close() })));
+    resolve({ url: `http://127.0.0.1:${server.address().port}/`, state, reviews, close: () => server.closeAllConnections() ?? server.close() })));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
