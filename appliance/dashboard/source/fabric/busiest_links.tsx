@@ -6,7 +6,7 @@ import { bitRate, bytes, count, duration, percent, toNanoseconds, toNumber } fro
 import { enumWords } from "../format/words";
 import { Place } from "../parts/names";
 import { Plot, type Series } from "../parts/plot";
-import { Table, type Column } from "../parts/table";
+import { Table, type Column, type TableState } from "../parts/table";
 import { useMinute } from "../past/minute_context";
 import { useShared } from "../store/use_store";
 import { bitsPerSecond, busiest, type Loads } from "./loads";
@@ -21,6 +21,7 @@ interface Props {
   loads: Loads;
   metric: Metric;
   theme: string;
+  state: TableState;
 }
 
 function columnsOf(fabric: Fabric): Column<LinkLoad>[] {
@@ -63,8 +64,9 @@ function LoadOverTime({ ports, theme }: { ports: string[]; theme: string }) {
   );
 }
 
-export function BusiestLinks({ fabric, loads, metric, theme }: Props) {
-  const rows = busiest(loads, metric, kRows);
+export function BusiestLinks({ fabric, loads, metric, theme, state }: Props) {
+  // The filter searches all links, not only those that are shown without it.
+  const rows = busiest(loads, metric, state.filter ? Infinity : kRows);
   const byLoad = metric.name === "load" ? rows : [];
   return (
     <>
@@ -75,7 +77,7 @@ export function BusiestLinks({ fabric, loads, metric, theme }: Props) {
             {loads.byPort.size === 0 ? "No link metrics are available for this window." : "None in this window."}
           </p>
         ) : (
-          <Table caption="Busiest links" columns={columnsOf(fabric)} rows={rows} keyOf={(load) => load.port} file="Busiest links" />
+          <Table caption="Busiest links" columns={columnsOf(fabric)} rows={rows} keyOf={(load) => load.port} most={kRows} file="Busiest links" {...state} />
         )}
       </section>
       {byLoad.length > 0 && <LoadOverTime ports={byLoad.slice(0, kLines).map((load) => load.port)} theme={theme} />}

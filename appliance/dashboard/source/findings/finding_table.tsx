@@ -5,7 +5,7 @@ import { nsBetween, sortKey, toNs, type Reference } from "../format/moments";
 import { count, duration, plural } from "../format/quantities";
 import { Notice } from "../parts/await";
 import { JobLink, Moment, Share } from "../parts/names";
-import { choose, type Route } from "../parts/route";
+import { choose, orderInUrl, type Route } from "../parts/route";
 import { Table, type Column } from "../parts/table";
 import { filterOf, isFiltered, matches, type Filter } from "./filter";
 import { findingId, hrefOfFinding } from "./finding_id";
@@ -111,7 +111,7 @@ export function FindingTable({ route, findings, jobNames, reference }: Props) {
   const shown = findings.filter((finding) => matches(finding, filter)).sort(worstFirst);
   const { alerting, muted } = splitMuted(shown);
   const table = (caption: string, rows: Finding[], file: string) => (
-    <Table caption={caption} columns={columnsOf(jobNames, reference)} rows={rows} keyOf={findingId} most={25} file={file} />
+    <Table caption={caption} columns={columnsOf(jobNames, reference)} rows={rows} keyOf={findingId} most={25} file={file} {...orderInUrl(route)} />
   );
   return (
     <>

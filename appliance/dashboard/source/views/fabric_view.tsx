@@ -27,7 +27,7 @@ import { nsBetween, toNs, utcTime } from "../format/moments";
 import { duration } from "../format/quantities";
 import { Absence, Await, Notice, Truncated } from "../parts/await";
 import { FindingStrip } from "../parts/finding_strip";
-import { choose, type Route } from "../parts/route";
+import { choose, tableInUrl, type Route } from "../parts/route";
 import { areWaiting, useResource, useShared } from "../store/use_store";
 
 interface Props {
@@ -98,8 +98,8 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
   const shown = hover ?? selected;
   // Memoised: a scan of all link directions takes longer than a frame.
   const tables = useMemo(
-    () => <BusiestLinks fabric={fabric} loads={loads} metric={metric} theme={theme} />,
-    [fabric, loads, metric, theme],
+    () => <BusiestLinks fabric={fabric} loads={loads} metric={metric} theme={theme} state={tableInUrl(route)} />,
+    [fabric, loads, metric, theme, route],
   );
 
   const selectShown = (element: Element | undefined) => {

@@ -19,7 +19,7 @@ import { Await, Notice } from "../parts/await";
 import { Moment, Place, Tag } from "../parts/names";
 import { offersView, useSource } from "../parts/offered";
 import { useReference } from "../parts/reference";
-import { choose, href, type Route } from "../parts/route";
+import { choose, href, tableInUrl, type Route } from "../parts/route";
 import { Tabs } from "../parts/tabs";
 import { Present } from "../past/past_view";
 import { PathTable } from "../paths/path_table";
@@ -100,10 +100,10 @@ function OverviewTab({ job, summary, title }: TabProps) {
   );
 }
 
-function RanksTab({ job, title, theme }: TabProps) {
+function RanksTab({ job, title, route, theme }: TabProps) {
   return (
     <>
-      <RankTable job={job} title={title} />
+      <RankTable job={job} title={title} state={tableInUrl(route)} />
       <Section id="edges" title="Traffic between ranks"><EdgeMatrix job={job} theme={theme} /></Section>
     </>
   );
@@ -150,7 +150,7 @@ function PathsTab({ job, title, route }: TabProps) {
             {shown.length === 0 && (
               <Notice kind="empty" title={rank ? `No flow of rank ${rank} was observed.` : "No flow of this job was observed."} />
             )}
-            <PathTable paths={shown} reference={reference} job={job.job_id} rankOf={rankOf} file={`Paths of ${title}`} />
+            <PathTable paths={shown} reference={reference} job={job.job_id} rankOf={rankOf} file={`Paths of ${title}`} state={tableInUrl(route)} />
           </>
         );
       }}
