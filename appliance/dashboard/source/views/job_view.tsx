@@ -187,9 +187,10 @@ export function JobView({ id, route, theme }: { id: string; route: Route; theme:
   return (
     <>
       <p><a href={href("jobs")}>All jobs</a></p>
+      {!answer.value?.job && <h1>{id}</h1>}
       <Await resource={answer} what="job">
         {({ job, summary }) => {
-          if (!job) return null;
+          if (!job) return <Notice kind="caution" title="The appliance has no details of this job." />;
           const title = summary?.allocation?.name || job.job_id;
           return (
             <>
