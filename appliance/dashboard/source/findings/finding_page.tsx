@@ -90,7 +90,7 @@ function ConcurrentAnomalies({ anomalies, finding, reference }: AnomaliesProps) 
       <ul class="evidence">
         {here.slice(0, kAnomaliesShown).map((anomaly) => (
           <li key={`${anomaly.place} ${anomaly.start_time} ${anomaly.priority}`}>
-            {enumWords(anomaly.kind)} {anomaly.place}: {anomaly.metrics.slice(0, 2).map(({ metric }) => words(metric)).join(", ")},{" "}
+            {enumWords(anomaly.kind)} <Place name={anomaly.place} />: {anomaly.metrics.slice(0, 2).map(({ metric }) => words(metric)).join(", ")},{" "}
             score {percent(anomaly.score)}, <Moment time={anomaly.start_time} reference={reference} />
           </li>
         ))}
@@ -156,6 +156,7 @@ function Details({ route, finding, current, jobNames, reference }: DetailsProps)
               )}
             </section>
           )}
+          {!anomalies.value && <Absence resource={anomalies} what="anomalies" />}
           <ConcurrentAnomalies anomalies={anomalies.value?.anomalies ?? []} finding={finding} reference={reference} />
         </div>
       </div>

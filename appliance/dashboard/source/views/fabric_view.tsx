@@ -138,6 +138,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
       </div>
       <GroupBar groups={groups} open={open} onChange={(names) => choose(route, { open: names })} />
       {links.value === undefined && links.status !== "waiting" && <Absence resource={links} what="link loads" />}
+      {hotspots.value === undefined && hotspots.status !== "waiting" && <Absence resource={hotspots} what="hotspots" />}
       {links.value && <Truncated shown={links.value.link_loads.length} total={links.value.total_size} />}
       {at && !selected && <Notice kind="caution" title={`${at} is not in the topology`} />}
       <PathPanel fabric={fabric} from={from} to={to} paths={paths} onChoose={(changes) => choose(route, changes)} />
