@@ -4,7 +4,7 @@
 // are fixed relative to now; tests change `state`. The history has the answers of the last 6 hours, with a
 // gap. Findings can be acknowledged and muted.
 //
-//   node fake_appliance.mjs PORT [HOSTS] [--without-history]
+//   node fake_appliance.mjs PORT [HOSTS] [NICS_OF_A_HOST] [--without-history]
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { pathToFileURL } from "node:url";
@@ -71,12 +71,12 @@ const page = (name, elements, rest) => ({ [name]: elements, total_size: elements
 const refused = (code, status, reason, message) => ({ code, body: { error: { code, status, message, details: [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason }] } } });
 
 // Returns the function that responds to a request path and its query. `reviewed` adds the reviews to a finding.
-function fabricOf(hosts, state, reviewed = (finding) => finding) {
-  const nics = hosts > 64 ? 1 : 2;
+function fabricOf(hosts, state, reviewed = (finding) => finding, nics = hosts > 64 ? 1 : 2) {
   const hostsPerLeaf = hosts > 64 ? 32 : 4;
   const leavesPerPod = hosts > 64 ? 2 : 4;
   const spines = hosts > 1024 ? 16 : 4;
   const leaves = Math.ceil(hosts / hostsPerLeaf);
+  const firstUplink = Math.max(100, hostsPerLeaf * nics);
   const leafOf = (host) => Math.floor(host / hostsPerLeaf);
   const podOf = (leaf) => Math.floor(leaf / leavesPerPod);
   const address = (host, nic) => `10.${nic}.${host >> 8}.${host & 255}`;
@@ -95,7 +95,7 @@ function fabricOf(hosts, state, reviewed = (finding) => finding) {
       ...range(hosts).flatMap((i) => range(nics).map((n) => (
         { a: `gpu-${i}:mlx5_${n}`, b: `leaf${leafOf(i)}:Ethernet${(i % hostsPerLeaf) * nics + n}`, bits_per_second: "400000000000" }))),
       ...range(leaves).flatMap((l) => range(spines).map((s) => (
-        { a: `leaf${l}:Ethernet${100 + s}`, b: `spine${s}:Ethernet${l}`, bits_per_second: "400000000000" }))),
+        { a: `leaf${l}:Ethernet${firstUplink + s}`, b: `spine${s}:Ethernet${l}`, bits_per_second: "400000000000" }))),
     ],
   };
   const hostPort = new Map(topology.links.filter(({ a }) => a.startsWith("gpu")).map(({ a, b }) => [a, b]));
@@ -106,8 +106,8 @@ function fabricOf(hosts, state, reviewed = (finding) => finding) {
     { id: "slurm-4713", name: "", user: "eve", first: 11, hosts: 2, period: undefined },
     { id: "comm-9f31", name: "", user: "", first: 13, hosts: 3, period: 0.09 },
   ];
-  const kBadPort = "leaf0:Ethernet101";
-  const kBadLink = "leaf0:Ethernet101-spine1:Ethernet0";
+  const kBadPort = `leaf0:Ethernet${firstUplink + 1}`;
+  const kBadLink = `${kBadPort}-spine1:Ethernet0`;
   const snapshot = (now) => ({
     version: String(1 + Math.floor((now - kStart) / 1000)), data_time: time(now - state.dataAgeS * 1000), publish_time: time(now - 200), window_duration: "1s",
   });
@@ -163,7 +163,7 @@ function fabricOf(hosts, state, reviewed = (finding) => finding) {
       const [a, b] = [`gpu-${from.host}:mlx5_${from.nic}`, `gpu-${to.host}:mlx5_${to.nic}`];
       const [up, down] = [hostPort.get(a).split(":")[0], hostPort.get(b)];
       const spine = (rank + qp + 3) % spines; // rank 6 uses the bad link
-      const ports = up === down.split(":")[0] ? [a, down] : [a, `${up}:Ethernet${100 + spine}`, `spine${spine}:Ethernet${down.split(":")[0].slice(4)}`, down];
+      const ports = up === down.split(":")[0] ? [a, down] : [a, `${up}:Ethernet${firstUplink + spine}`, `spine${spine}:Ethernet${down.split(":")[0].slice(4)}`, down];
       return {
         source: address(from.host, from.nic), destination: address(to.host, to.nic), destination_qpn: qpnOf((rank + nics) % ends.length, qp), source_nic: a, destination_nic: b,
         intervals: [{
@@ -314,10 +314,10 @@ async function contentOf(request) {
 }
 
 // Port 0: a free port.
-export function startFakeAppliance(port, { hosts = 16, history = true } = {}) {
+export function startFakeAppliance(port, { hosts = 16, nics, history = true } = {}) {
   const state = { dataAgeS: 0.9, history, healthy: false, silent: false, user: "ada", isOperator: true, storageProblem: "" };
   const reviews = fakeReviews(state);
-  const answer = fabricOf(hosts, state, reviews.decorated);
+  const answer = fabricOf(hosts, state, reviews.decorated, nics);
   const listed = () => {
     const { findings, suspected_findings: suspected } = answer("/api/v1/findings", new URLSearchParams()).body;
     return [...findings, ...suspected];
@@ -343,7 +343,7 @@ export function startFakeAppliance(port, { hosts = 16, history = true } = {}) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const [port = "18080", hosts = "16"] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
-  const { url } = await startFakeAppliance(Number(port), { hosts: Number(hosts), history: !process.argv.includes("--without-history") });
+  const [port = "18080", hosts = "16", nics] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+  const { url } = await startFakeAppliance(Number(port), { hosts: Number(hosts), nics: nics && Number(nics), history: !process.argv.includes("--without-history") });
   console.log(url);
 }
