@@ -21,17 +21,20 @@ export function isFiltered(filter: Filter): boolean {
   return Object.values(filter).some((value) => value !== "");
 }
 
-function textOf(finding: Finding): string {
+function textOf(finding: Finding, jobNames: ReadonlyMap<string, string>): string {
   const { kind, place, sentence, recommended_action, affected_job_ids, exposed_job_ids } = finding;
-  return [kind, kindTitle(kind), place, sentence, recommended_action, ...affected_job_ids, ...exposed_job_ids]
+  const jobs = [...affected_job_ids, ...exposed_job_ids];
+  return [kind, kindTitle(kind), place, sentence, recommended_action, ...jobs, ...jobs.map((id) => jobNames.get(id) ?? "")]
     .join(" ").toLowerCase();
 }
 
-export function matches(finding: Finding, { severity, state, kind, review, text }: Filter): boolean {
+const kNoNames: ReadonlyMap<string, string> = new Map();
+
+export function matches(finding: Finding, { severity, state, kind, review, text }: Filter, jobNames = kNoNames): boolean {
   if (severity && severityOf(finding) !== severity) return false;
   if (state && stateOf(finding) !== state) return false;
   if (kind && finding.kind !== kind) return false;
   if (!hasReview(finding, review)) return false;
-  const all = text === "" ? "" : textOf(finding);
+  const all = text === "" ? "" : textOf(finding, jobNames);
   return text.toLowerCase().split(/\s+/).every((word) => all.includes(word));
 }

@@ -17,6 +17,11 @@ it("filters by severity, state and kind", () => {
   expect([matching({ kind: "gray_loss" }), matching({ kind: "flap" })]).toEqual([true, false]);
 });
 
+it("finds jobs by their names", () => {
+  const names = new Map([["pretrain-7", "llama"]]);
+  expect([matches(kFinding, filterOf({ text: "Llama" }), names), matches(kFinding, filterOf({ text: "Llama" }))]).toEqual([true, false]);
+});
+
 it("filters by review", () => {
   const mark = { kind: "", place: "", direction: "", user: "ada", comment: "" };
   const acknowledged = makeFinding({ acknowledgement: { ...mark, ongoing: true } });

@@ -79,11 +79,19 @@ function Choice({ name, value, values, route }: { name: keyof Filter; value: str
 
 const kOffered = 500; // more would make the browser's list slow
 
-function FilterBar({ route, filter, findings, shown }: { route: Route; filter: Filter; findings: Finding[]; shown: number }) {
+interface FilterBarProps {
+  route: Route;
+  filter: Filter;
+  findings: Finding[];
+  shown: number;
+  jobNames: Map<string, string>;
+}
+
+function FilterBar({ route, filter, findings, shown, jobNames }: FilterBarProps) {
   const plain = (values: readonly string[]): [string, string][] => values.map((value) => [value, value]);
   // The selected kind stays an option, even if its last finding has expired.
   const kinds = [...new Set([...findings.map((finding) => finding.kind), filter.kind])].filter(Boolean).sort();
-  const names = [...new Set(findings.flatMap((finding) => [finding.place, ...finding.affected_job_ids]))].slice(0, kOffered);
+  const names = [...new Set(findings.flatMap((finding) => [finding.place, ...finding.affected_job_ids.map((id) => jobNames.get(id) ?? id)]))].slice(0, kOffered);
   return (
     <div class="filter" role="search" aria-label="Filter of findings">
       <Choice name="severity" value={filter.severity} values={plain(kSeverities)} route={route} />
@@ -108,14 +116,14 @@ function FilterBar({ route, filter, findings, shown }: { route: Route; filter: F
 
 export function FindingTable({ route, findings, jobNames, reference }: Props) {
   const filter = filterOf(route.query);
-  const shown = findings.filter((finding) => matches(finding, filter)).sort(worstFirst);
+  const shown = findings.filter((finding) => matches(finding, filter, jobNames)).sort(worstFirst);
   const { alerting, muted } = splitMuted(shown);
   const table = (caption: string, rows: Finding[], file: string) => (
     <Table caption={caption} columns={columnsOf(jobNames, reference)} rows={rows} keyOf={findingId} most={25} file={file} {...orderInUrl(route)} />
   );
   return (
     <>
-      <FilterBar route={route} filter={filter} findings={findings} shown={shown.length} />
+      <FilterBar route={route} filter={filter} findings={findings} shown={shown.length} jobNames={jobNames} />
       {shown.length === 0 && <Notice kind="empty" title="No finding matches the filter." />}
       {alerting.length > 0 && table("Findings, the worst first", alerting, "Findings")}
       {muted.length > 0 && (
