@@ -57,7 +57,7 @@ export function choose(route: Route, changes: Record<string, string>) {
   window.dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
-// The order and the filter of a table, as the URL keeps them.
+// The order, the filter and the open row of a table, as the URL keeps them.
 export function tableInUrl(route: Route): TableState {
   return {
     ...orderInUrl(route),
@@ -66,9 +66,10 @@ export function tableInUrl(route: Route): TableState {
   };
 }
 
-// Only the order, for a table that has a filter of its own.
+// Without the filter, for a table that has a filter of its own.
 export function orderInUrl(route: Route): TableState {
-  return { order: route.query["sort"] ?? "", onOrder: (sort: string) => choose(route, { sort }) };
+  const { sort: order = "", row: opened = "" } = route.query;
+  return { order, opened, onOrder: (sort: string) => choose(route, { sort }), onOpen: (row: string) => choose(route, { row }) };
 }
 
 // The same, as an entry of the browser history: the button Back undoes it.

@@ -24,6 +24,8 @@ export interface TableState {
   onOrder?: (order: string) => void; // without it, the table keeps the order itself
   filter?: string; // words that must all occur in a row
   onFilter?: (filter: string) => void; // without it, the table has no filter
+  opened?: string; // key of the row whose details are open
+  onOpen?: (key: string) => void; // empty: no row; without it, the table keeps the open rows itself, which can be several
 }
 
 interface Props<Row> extends TableState {
@@ -107,10 +109,11 @@ function RowFilter({ caption, text, shown, total, onFilter }: RowFilterProps) {
 
 export function Table<Row>({
   caption, columns, rows: allRows, keyOf, most = 100, rowClass, file, detail, order: givenOrder, onOrder, filter = "", onFilter,
+  opened: givenOpened = "", onOpen,
 }: Props<Row>) {
   const [ownOrder, setOwnOrder] = useState("");
   const [shown, setShown] = useState(most);
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const [ownOpened, setOwnOpened] = useState<ReadonlySet<string>>(new Set());
   const titles = columns.map((column) => column.title);
   const orderText = givenOrder ?? ownOrder;
   const order = parseOrder(orderText, titles);
@@ -120,14 +123,18 @@ export function Table<Row>({
     const down = order?.column === column ? !order.down : (columns[column]?.numeric ?? false);
     (onOrder ?? setOwnOrder)(`${down ? "-" : ""}${titles[column]}`);
   };
-  const toggle = (key: string) => setOpened((old) => {
-    const next = new Set(old);
-    if (!next.delete(key)) next.add(key);
-    return next;
-  });
+  const isOpened = (key: string) => (onOpen ? key === givenOpened : ownOpened.has(key));
+  const toggle = (key: string) => {
+    if (onOpen) return onOpen(key === givenOpened ? "" : key);
+    setOwnOpened((old) => {
+      const next = new Set(old);
+      if (!next.delete(key)) next.add(key);
+      return next;
+    });
+  };
   const rowOf = (row: Row) => {
     const key = keyOf(row);
-    const isOpen = detail !== undefined && opened.has(key);
+    const isOpen = detail !== undefined && isOpened(key);
     const cells = (
       <tr key={key} class={rowClass?.(row)}>
         {detail && (

@@ -51,6 +51,14 @@ it("filters by words in any column", () => {
   expect(rendered({ filter: "b" }).querySelector("input")).toBeNull();
 });
 
+it("opens the details that the URL names", () => {
+  const asked: string[] = [];
+  const parent = rendered({ opened: "a", onOpen: (key) => asked.push(key), detail: (row) => `all about ${row.name}` });
+  expect(parent.querySelector("tr.detail")?.textContent).toBe("all about a");
+  parent.querySelectorAll<HTMLElement>("td.toggle button").forEach((button) => button.click());
+  expect(asked).toEqual(["b", "", "c"]);
+});
+
 it("opens the details of a row", async () => {
   const parent = rendered({ detail: (row) => `all about ${row.name}` });
   const button = parent.querySelector<HTMLElement>("td.toggle button");

@@ -19,7 +19,7 @@ import { Await, Notice } from "../parts/await";
 import { Moment, Place, Tag } from "../parts/names";
 import { offersView, useSource } from "../parts/offered";
 import { useReference } from "../parts/reference";
-import { choose, href, tableInUrl, type Route } from "../parts/route";
+import { choose, href, orderInUrl, tableInUrl, type Route } from "../parts/route";
 import { Tabs } from "../parts/tabs";
 import { Present } from "../past/past_view";
 import { PathTable } from "../paths/path_table";
@@ -71,7 +71,7 @@ function Section({ id, title, children }: { id: string; title: string; children:
   );
 }
 
-function OverviewTab({ job, summary, title }: TabProps) {
+function OverviewTab({ job, summary, title, route }: TabProps) {
   const query = new URLSearchParams({ job_id: job.job_id, page_size: String(kMaxPageSize) });
   const hotspots = useResource<ListHotspotsResponse>(`/api/v1/hotspots?${query}`);
   const reference = useReference();
@@ -90,7 +90,7 @@ function OverviewTab({ job, summary, title }: TabProps) {
         <Await resource={hotspots} what="hotspots">
           {(value) => value.hotspots.length === 0 ? <p>No known hotspots.</p> : (
             <>
-              <HotspotTable hotspots={value.hotspots} reference={reference} file={`Hotspots of ${title}`} job={job.job_id} most={8} />
+              <HotspotTable hotspots={value.hotspots} reference={reference} file={`Hotspots of ${title}`} job={job.job_id} most={8} state={orderInUrl(route)} />
               <p><a href={href("hotspots", { job: job.job_id })}>All hotspots of this job, with filters</a></p>
             </>
           )}
