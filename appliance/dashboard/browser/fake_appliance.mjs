@@ -2,13 +2,14 @@
 // Serves dist/ and the API of an appliance, for browser tests and for work on the dashboard. The fabric
 // has pods of 64 hosts. Four jobs run on it; a gray link, bit errors and an incast disturb them. The faults
 // are fixed relative to now; tests change `state`. The history has the answers of the last 6 hours, with a
-// gap.
+// gap. Findings can be acknowledged and muted.
 //
-//   node fake_appliance.mjs PORT [HOSTS] [--without-history]
+//   node fake_appliance.mjs PORT [HOSTS] [NICS_OF_A_HOST] [--without-history]
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { pathToFileURL } from "node:url";
 import { fakeFindings } from "./fake_findings.mjs";
+import { fakeReviews } from "./fake_reviews.mjs";
 
 const kDist = new URL("../dist/", import.meta.url);
 const kStart = Date.now();
@@ -69,13 +70,13 @@ function pointsOf(query, point) {
 const page = (name, elements, rest) => ({ [name]: elements, total_size: elements.length, next_page_token: "", ...rest });
 const refused = (code, status, reason, message) => ({ code, body: { error: { code, status, message, details: [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason }] } } });
 
-// Responds to a request path and its query.
-function fabricOf(hosts, state) {
-  const nics = hosts > 64 ? 1 : 2;
+// Returns the function that responds to a request path and its query. `reviewed` adds the reviews to a finding.
+function fabricOf(hosts, state, reviewed = (finding) => finding, nics = hosts > 64 ? 1 : 2) {
   const hostsPerLeaf = hosts > 64 ? 32 : 4;
   const leavesPerPod = hosts > 64 ? 2 : 4;
   const spines = hosts > 1024 ? 16 : 4;
   const leaves = Math.ceil(hosts / hostsPerLeaf);
+  const firstUplink = Math.max(100, hostsPerLeaf * nics);
   const leafOf = (host) => Math.floor(host / hostsPerLeaf);
   const podOf = (leaf) => Math.floor(leaf / leavesPerPod);
   const address = (host, nic) => `10.${nic}.${host >> 8}.${host & 255}`;
@@ -94,7 +95,7 @@ function fabricOf(hosts, state) {
       ...range(hosts).flatMap((i) => range(nics).map((n) => (
         { a: `gpu-${i}:mlx5_${n}`, b: `leaf${leafOf(i)}:Ethernet${(i % hostsPerLeaf) * nics + n}`, bits_per_second: "400000000000" }))),
       ...range(leaves).flatMap((l) => range(spines).map((s) => (
-        { a: `leaf${l}:Ethernet${100 + s}`, b: `spine${s}:Ethernet${l}`, bits_per_second: "400000000000" }))),
+        { a: `leaf${l}:Ethernet${firstUplink + s}`, b: `spine${s}:Ethernet${l}`, bits_per_second: "400000000000" }))),
     ],
   };
   const hostPort = new Map(topology.links.filter(({ a }) => a.startsWith("gpu")).map(({ a, b }) => [a, b]));
@@ -105,8 +106,8 @@ function fabricOf(hosts, state) {
     { id: "slurm-4713", name: "", user: "eve", first: 11, hosts: 2, period: undefined },
     { id: "comm-9f31", name: "", user: "", first: 13, hosts: 3, period: 0.09 },
   ];
-  const kBadPort = "leaf0:Ethernet101";
-  const kBadLink = "leaf0:Ethernet101-spine1:Ethernet0";
+  const kBadPort = `leaf0:Ethernet${firstUplink + 1}`;
+  const kBadLink = `${kBadPort}-spine1:Ethernet0`;
   const snapshot = (now) => ({
     version: String(1 + Math.floor((now - kStart) / 1000)), data_time: time(now - state.dataAgeS * 1000), publish_time: time(now - 200), window_duration: "1s",
   });
@@ -162,7 +163,7 @@ function fabricOf(hosts, state) {
       const [a, b] = [`gpu-${from.host}:mlx5_${from.nic}`, `gpu-${to.host}:mlx5_${to.nic}`];
       const [up, down] = [hostPort.get(a).split(":")[0], hostPort.get(b)];
       const spine = (rank + qp + 3) % spines; // rank 6 uses the bad link
-      const ports = up === down.split(":")[0] ? [a, down] : [a, `${up}:Ethernet${100 + spine}`, `spine${spine}:Ethernet${down.split(":")[0].slice(4)}`, down];
+      const ports = up === down.split(":")[0] ? [a, down] : [a, `${up}:Ethernet${firstUplink + spine}`, `spine${spine}:Ethernet${down.split(":")[0].slice(4)}`, down];
       return {
         source: address(from.host, from.nic), destination: address(to.host, to.nic), destination_qpn: qpnOf((rank + nics) % ends.length, qp), source_nic: a, destination_nic: b,
         intervals: [{
@@ -215,7 +216,11 @@ function fabricOf(hosts, state) {
       case "/api/v1/sources": return { body: page("sources", [source("mirror", "KIND_DPDK"), source("counters", "KIND_SCRAPE"), source("agents", "KIND_AGENTS")]) };
       case "/api/v1/links": return { body: { ...page("link_loads", linkLoads(now)), ...meta, ...(stored === undefined
         ? { start_time: time(now - 2000), end_time: time(now - 1000) } : { start_time: time(now - 400), end_time: time(now - 400 + kMinute) }) } };
-      case "/api/v1/findings": return { body: { ...page("findings", listedAt(now)), ...meta, coverage: coverage(), suspected_findings: state.healthy ? [] : suspectedAt(now) } };
+      case "/api/v1/findings": {
+        // Past findings have neither acknowledgements nor mutes.
+        const [findings, suspected] = [listedAt(now), state.healthy ? [] : suspectedAt(now)].map((all) => (stored === undefined ? all.map(reviewed) : all));
+        return { body: { ...page("findings", findings), ...meta, coverage: coverage(), suspected_findings: suspected } };
+      }
       case "/api/v1/anomalies": return { body: { ...page("anomalies", state.healthy ? [] : kAnomalies.filter((one) => Date.parse(one.start_time) <= now)), ...meta, phase_changes: [], episodes: [], statistics: { evaluated_count: "9000", unevaluated_count: "12" } } };
       case "/api/v1/jobs": return { body: { ...page("jobs", jobs.map((job) => summaryOf(job, now)).reverse()), ...meta } };
       case "/api/v1/service-levels": {
@@ -302,11 +307,22 @@ function sendEvents(response) {
   send();
 }
 
+async function contentOf(request) {
+  let content = "";
+  for await (const part of request.setEncoding("utf8")) content += part;
+  return content;
+}
+
 // Port 0: a free port.
-export function startFakeAppliance(port, { hosts = 16, history = true } = {}) {
-  const state = { dataAgeS: 0.9, history, healthy: false, silent: false };
-  const answer = fabricOf(hosts, state);
-  const server = createServer((request, response) => {
+export function startFakeAppliance(port, { hosts = 16, nics, history = true } = {}) {
+  const state = { dataAgeS: 0.9, history, healthy: false, silent: false, user: "ada", isOperator: true, storageProblem: "" };
+  const reviews = fakeReviews(state);
+  const answer = fabricOf(hosts, state, reviews.decorated, nics);
+  const listed = () => {
+    const { findings, suspected_findings: suspected } = answer("/api/v1/findings", new URLSearchParams()).body;
+    return [...findings, ...suspected];
+  };
+  const server = createServer(async (request, response) => {
     if (state.silent) return request.destroy();
     const { pathname, searchParams } = new URL(request.url, "http://localhost");
     if (pathname === "/api/v1/events") return sendEvents(response);
@@ -316,16 +332,18 @@ export function startFakeAppliance(port, { hosts = 16, history = true } = {}) {
       response.writeHead(200, { "Content-Type": `${file[1]}; charset=utf-8`, "Content-Security-Policy": kPolicy });
       return response.end(readFileSync(new URL(file[0], kDist)));
     }
-    const { code = 200, body } = answer(pathname, searchParams);
+    const review = { path: pathname, verb: request.method, contentType: request.headers["content-type"], content: await contentOf(request) };
+    const { code = 200, body } = reviews.answer(review, listed()) ??
+      (request.method === "POST" ? refused(405, "UNIMPLEMENTED", "WRONG_METHOD", `method POST is not supported for ${pathname}; use GET or HEAD`) : answer(pathname, searchParams));
     response.writeHead(code, { "Content-Type": "application/json" });
     return response.end(JSON.stringify(body));
   });
   return new Promise((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", () =>
-    resolve({ url: `http://127.0.0.1:${server.address().port}/`, state, close: () => server.closeAllConnections() ?? server.close() })));
+    resolve({ url: `http://127.0.0.1:${server.address().port}/`, state, reviews, close: () => server.closeAllConnections() ?? server.close() })));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const [port = "18080", hosts = "16"] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
-  const { url } = await startFakeAppliance(Number(port), { hosts: Number(hosts), history: !process.argv.includes("--without-history") });
+  const [port = "18080", hosts = "16", nics] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+  const { url } = await startFakeAppliance(Number(port), { hosts: Number(hosts), nics: nics && Number(nics), history: !process.argv.includes("--without-history") });
   console.log(url);
 }

@@ -3,7 +3,7 @@
 // changes, and states that a running appliance does not have at will: old telemetry, no history, no faults.
 // Requires dist/ (npm run build). The screenshots are for manual inspection.
 //
-//   node fake_test.mjs SCREENSHOT_DIR
+//   node fake_test.mjs SCREENSHOT_DIR [NAME]   # NAME: a part of the name of the checks to run
 //
 // CHROMIUM: path of the browser (default: /usr/bin/chromium).
 import { mkdirSync, readFileSync } from "node:fs";
@@ -15,11 +15,12 @@ import { startFakeAppliance } from "./fake_appliance.mjs";
 import { faultChecks } from "./fault_checks.mjs";
 import { jobChecks } from "./job_checks.mjs";
 import { pastChecks } from "./past_checks.mjs";
+import { reviewChecks } from "./review_checks.mjs";
 import { findRawValue } from "./texts.mjs";
 
-const [folder] = process.argv.slice(2);
+const [folder, name = ""] = process.argv.slice(2);
 if (!folder) {
-  console.error("usage: node fake_test.mjs SCREENSHOT_DIR");
+  console.error("usage: node fake_test.mjs SCREENSHOT_DIR [NAME]");
   process.exit(2);
 }
 mkdirSync(folder, { recursive: true });
@@ -71,18 +72,19 @@ const tools = {
 
 const fakes = {
   changing: await startFakeAppliance(0), // its state changes
+  reviewed: await startFakeAppliance(0), // its findings are acknowledged and muted
   steady: await startFakeAppliance(0),
   withoutHistory: await startFakeAppliance(0, { history: false }),
   large: await startFakeAppliance(0, { hosts: 1024 }),
 };
 async function run(checks) {
-  for (const look of checks) {
+  for (const look of checks.filter((candidate) => candidate.name.includes(name))) {
     await look().catch((error) => note(`${look.name}: ${error.message.split("\n")[0]}`));
   }
 }
 try {
   // At the same time, because the browser is idle while a page waits.
-  await Promise.all([...faultChecks(tools, fakes), ...jobChecks(tools, fakes), ...pastChecks(tools, fakes)].map(run));
+  await Promise.all([...faultChecks(tools, fakes), ...jobChecks(tools, fakes), ...pastChecks(tools, fakes), ...reviewChecks(tools, fakes)].map(run));
 } finally {
   await browser.close();
   Object.values(fakes).forEach((fake) => fake.close());

@@ -95,6 +95,8 @@ export function faultChecks({ note, check, open, audit, checkWidth, shoot }, fak
       check((await page.locator("main.old-data").count()) === 0, "new data: the view is greyed");
       fakes.changing.state.silent = true; // the appliance stops responding
       await page.waitForSelector("main.old-data", { timeout: 20_000 }).catch(() => note("lost: the view is not greyed"));
+      await page.setViewportSize({ width: 390, height: 844 });
+      await checkWidth(page, "lost, phone");
     });
   }
 

@@ -70,7 +70,7 @@ export function App() {
       <main id="main" class={isOld ? "old-data" : isWaiting ? "waiting-data" : ""} aria-busy={isWaiting} tabIndex={-1}>
         <Guard key={route.view}>
           {route.view === "paths" && <Present what="paths"><PathsView route={route} /></Present>}
-          {route.view === "sources" && <Present what="the health of the appliance and its sources"><SourcesView theme={theme} /></Present>}
+          {route.view === "sources" && <Present what="the health of the appliance and its sources"><SourcesView route={route} theme={theme} /></Present>}
           {route.view !== "paths" && route.view !== "sources" && (
             <PastView view={route.view} title={title}>
               {route.view === "overview" && <OverviewView route={route} />}

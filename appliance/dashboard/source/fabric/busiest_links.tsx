@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The link metrics as a table, an accessible alternative to the map, and the load of the busiest
 // links since the page was opened.
+import { useRef } from "preact/hooks";
 import type { LinkLoad } from "../api/messages";
 import { bitRate, bytes, count, duration, percent, toNanoseconds, toNumber } from "../format/quantities";
 import { enumWords } from "../format/words";
+import { ExportPng } from "../parts/export";
 import { Place } from "../parts/names";
 import { Plot, type Series } from "../parts/plot";
-import { Table, type Column } from "../parts/table";
+import { Table, type Column, type TableState } from "../parts/table";
 import { useMinute } from "../past/minute_context";
 import { useShared } from "../store/use_store";
 import { bitsPerSecond, busiest, type Loads } from "./loads";
@@ -21,6 +23,7 @@ interface Props {
   loads: Loads;
   metric: Metric;
   theme: string;
+  state: TableState;
 }
 
 function columnsOf(fabric: Fabric): Column<LinkLoad>[] {
@@ -42,6 +45,7 @@ function columnsOf(fabric: Fabric): Column<LinkLoad>[] {
 function LoadOverTime({ ports, theme }: { ports: string[]; theme: string }) {
   const { store, histories } = useShared();
   const isPast = useMinute() !== undefined;
+  const box = useRef<HTMLElement>(null);
   if (!store.source.live || isPast) return null;
   const windows = histories.links;
   const series: Series[] = ports.map((port) => ({
@@ -49,22 +53,26 @@ function LoadOverTime({ ports, theme }: { ports: string[]; theme: string }) {
     values: windows.map((window) => window.utilization.get(port) ?? null),
   }));
   return (
-    <section aria-labelledby="load-title">
+    <section aria-labelledby="load-title" ref={box}>
       <h2 id="load-title">Load of the busiest links since this page was opened</h2>
       {windows.length < 2 ? (
         <p class="muted">Collecting: {windows.length} of at least 2 windows.</p>
       ) : (
-        <Plot
-          label="Load over time of the busiest links" theme={theme} height={170}
-          times={windows.map((window) => window.endS)} series={series} text={(value) => percent(value)}
-        />
+        <>
+          <Plot
+            label="Load over time of the busiest links" theme={theme} height={170}
+            times={windows.map((window) => window.endS)} series={series} text={(value) => percent(value)}
+          />
+          <ExportPng title="Load of the busiest links" series={ports} chart={() => box.current?.querySelector("canvas") ?? null} />
+        </>
       )}
     </section>
   );
 }
 
-export function BusiestLinks({ fabric, loads, metric, theme }: Props) {
-  const rows = busiest(loads, metric, kRows);
+export function BusiestLinks({ fabric, loads, metric, theme, state }: Props) {
+  // The filter searches all links, not only those that are shown without it.
+  const rows = busiest(loads, metric, state.filter ? Infinity : kRows);
   const byLoad = metric.name === "load" ? rows : [];
   return (
     <>
@@ -75,7 +83,7 @@ export function BusiestLinks({ fabric, loads, metric, theme }: Props) {
             {loads.byPort.size === 0 ? "No link metrics are available for this window." : "None in this window."}
           </p>
         ) : (
-          <Table caption="Busiest links" columns={columnsOf(fabric)} rows={rows} keyOf={(load) => load.port} file="Busiest links" />
+          <Table caption="Busiest links" columns={columnsOf(fabric)} rows={rows} keyOf={(load) => load.port} most={kRows} file="Busiest links" {...state} />
         )}
       </section>
       {byLoad.length > 0 && <LoadOverTime ports={byLoad.slice(0, kLines).map((load) => load.port)} theme={theme} />}

@@ -4,13 +4,14 @@ import type { GetDependenciesResponse } from "../api/messages";
 import { count, plural } from "../format/quantities";
 import { enumWords } from "../format/words";
 import { Await } from "../parts/await";
-import { JobLink } from "../parts/names";
+import { JobLink, Place } from "../parts/names";
 import { useSource } from "../parts/offered";
 import { href } from "../parts/route";
 import { PresentNote } from "../past/past_view";
 import { useResource } from "../store/use_store";
 
 const kNamesShown = 12;
+const kOnMap = new Set(["GPU", "HOST", "NIC", "PORT", "LINK", "SWITCH"].map((kind) => `ELEMENT_KIND_${kind}`));
 
 export function dependentsPath(element: string): string {
   return `/api/v1/dependencies?${new URLSearchParams({ question: "QUESTION_BLAST_RADIUS", element })}`;
@@ -36,9 +37,9 @@ export function Dependents({ element }: { element: string }) {
               <p key={kind}>
                 <strong>{plural(elements.length, enumWords(kind) || "element")}</strong>{" "}
                 {elements.slice(0, kNamesShown).map(({ name }) => (
-                  <span key={name} class="name">{kind === "ELEMENT_KIND_JOB" ? <JobLink id={name} /> : name} </span>
+                  <span key={name} class="name">{kind === "ELEMENT_KIND_JOB" ? <JobLink id={name} /> : kOnMap.has(kind) ? <Place name={name} /> : name} </span>
                 ))}
-                {elements.length > kNamesShown && "…"}
+                {elements.length > kNamesShown && <span class="muted">and {count(elements.length - kNamesShown)} more</span>}
               </p>
             ))}
             {dependency?.elements.length === 0 && <p>No known dependents.</p>}

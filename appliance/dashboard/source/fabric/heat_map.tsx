@@ -2,6 +2,7 @@
 // A heat map of the links between leaves and spines. It shows uneven ECMP: a bright row or column.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { plural } from "../format/quantities";
+import { ExportPng } from "../parts/export";
 import { hrefOfPlace } from "../parts/route";
 import { heatMatrix, type HeatMatrix } from "./heat_matrix";
 import type { Colouring } from "./loads";
@@ -77,6 +78,7 @@ export function HeatMap({ fabric, colouring, metric, theme }: Props) {
             if (chosen) location.hash = hrefOfPlace(linkName(chosen));
           }} />
       </div>
+      <ExportPng title={`Heat map of ${title}, leaf by spine switches`} series={[]} chart={() => canvas.current} />
     </details>
   );
 }

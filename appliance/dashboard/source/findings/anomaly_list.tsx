@@ -59,7 +59,7 @@ function EpisodeItem({ episode }: { episode: AnomalyEpisode }) {
           {episode.place_count > episode.places.length
             ? `First ${count(episode.places.length)} of ${count(episode.place_count)} places: `
             : "Places: "}
-          {episode.places.join(", ")}
+          {episode.places.map((place, i) => <span key={place}>{i > 0 && ", "}<Place name={place} /></span>)}
         </p>
       </details>
     </li>

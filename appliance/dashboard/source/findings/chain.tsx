@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import type { Finding } from "../api/messages";
 import { percent, plural } from "../format/quantities";
+import { FlowEnds } from "../parts/flow_ends";
 import { JobLink, Place } from "../parts/names";
 import { kindTitle } from "./titles";
 
@@ -35,7 +36,7 @@ export function Chain({ finding, jobNames }: { finding: Finding; jobNames?: Map<
         <Step title="causing flows">
           <Names items={culprits.map((culprit) => (
             <>
-              {culprit.source} → {culprit.destination} QP {culprit.destination_qpn}
+              <FlowEnds flow={culprit} />
               {culprit.share > 0 && `, ${percent(culprit.share)}`}
               {culprit.job_id && <> of <JobLink id={culprit.job_id} label={jobNames?.get(culprit.job_id)} /></>}
               {culprit.rank !== undefined && ` rank ${culprit.rank}`}

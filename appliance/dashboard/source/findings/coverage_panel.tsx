@@ -4,7 +4,7 @@ import type { DiagnosisCoverage } from "../api/messages";
 import { count, duration } from "../format/quantities";
 import { obstacleText, words } from "../format/words";
 import { Notice } from "../parts/await";
-import { Tag } from "../parts/names";
+import { Place, Tag } from "../parts/names";
 
 const kSilencesShown = 8;
 const kPortsShown = 8;
@@ -12,6 +12,10 @@ const kSwitchesShown = 8;
 
 function OutOf({ part, total }: { part: number; total: number }) {
   return <>{count(part)} of {count(total)}</>;
+}
+
+function Places({ names }: { names: string[] }) {
+  return <>{names.map((name, i) => <span key={name}>{i > 0 && ", "}<Place name={name} /></span>)}</>;
 }
 
 export function CoveragePanel({ coverage }: { coverage: DiagnosisCoverage }) {
@@ -46,7 +50,7 @@ export function CoveragePanel({ coverage }: { coverage: DiagnosisCoverage }) {
           <ul>
             {coverage.blind_spots.map((spot) => (
               <li key={spot.kind}>
-                {words(spot.kind)}: {spot.switches.slice(0, kSwitchesShown).join(", ")}
+                {words(spot.kind)}: <Places names={spot.switches.slice(0, kSwitchesShown)} />
                 {spot.switches.length > kSwitchesShown && ` and ${spot.switches.length - kSwitchesShown} more`}
               </li>
             ))}
@@ -59,7 +63,7 @@ export function CoveragePanel({ coverage }: { coverage: DiagnosisCoverage }) {
           <ul>
             {coverage.unusable_counters.map((unusable) => (
               <li key={unusable.reason}>
-                {unusable.ports.slice(0, kPortsShown).join(", ")}
+                <Places names={unusable.ports.slice(0, kPortsShown)} />
                 {unusable.ports.length > kPortsShown && ` and ${unusable.ports.length - kPortsShown} more ports`}
                 {": "}{unusable.reason}
               </li>
@@ -71,7 +75,7 @@ export function CoveragePanel({ coverage }: { coverage: DiagnosisCoverage }) {
         <>
           <h3>Nodes without counters while others reported</h3>
           <p>
-            {silences.map((silence) => `${silence.node} (${silence.window_count} windows)`).join(", ")}
+            {silences.map((silence, i) => <span key={silence.node}>{i > 0 && ", "}<Place name={silence.node} /> ({silence.window_count} windows)</span>)}
             {coverage.silences.length > kSilencesShown && ` and ${coverage.silences.length - kSilencesShown} more`}
           </p>
         </>

@@ -17,6 +17,22 @@ it("filters by severity, state and kind", () => {
   expect([matching({ kind: "gray_loss" }), matching({ kind: "flap" })]).toEqual([true, false]);
 });
 
+it("finds jobs by their names", () => {
+  const names = new Map([["pretrain-7", "llama"]]);
+  expect([matches(kFinding, filterOf({ text: "Llama" }), names), matches(kFinding, filterOf({ text: "Llama" }))]).toEqual([true, false]);
+});
+
+it("filters by review", () => {
+  const mark = { kind: "", place: "", direction: "", user: "ada", comment: "" };
+  const acknowledged = makeFinding({ acknowledgement: { ...mark, ongoing: true } });
+  const muted = makeFinding({ mute: { ...mark, expired: false } });
+  const matchingReview = (review: string) => [kFinding, acknowledged, muted].map((finding) => matches(finding, filterOf({ review })));
+  expect(matchingReview("open")).toEqual([true, false, false]);
+  expect(matchingReview("acknowledged")).toEqual([false, true, false]);
+  expect(matchingReview("muted")).toEqual([false, false, true]);
+  expect(matchingReview("")).toEqual([true, true, true]);
+});
+
 it("requires all words, in title, place, sentence and jobs", () => {
   expect([matching({ text: "LEAF1 silent pretrain" }), matching({ text: "leaf1 leaf9" })]).toEqual([true, false]);
 });

@@ -10,6 +10,7 @@ import { nsBetween, toNs, utcTime, type Reference } from "../format/moments";
 import { count, duration, percent } from "../format/quantities";
 import { enumWords, words } from "../format/words";
 import { Absence, Notice } from "../parts/await";
+import { Export } from "../parts/export";
 import { JobLink, Moment, Place, Share, Tag } from "../parts/names";
 import { useSource } from "../parts/offered";
 import { useReference } from "../parts/reference";
@@ -29,10 +30,10 @@ import { SeverityTag, StateTag } from "./severity_tag";
 import { kindTitle, shortTitle } from "./titles";
 
 const kAlternativeColumns: Column<Suspect>[] = [
-  { title: "alternative", cell: (suspect) => kindTitle(suspect.kind) },
-  { title: "place", cell: (suspect) => <Place name={suspect.place} /> },
-  { title: "direction", cell: (suspect) => suspect.direction || "–" },
-  { title: "probability", numeric: true, cell: (suspect) => <Share value={suspect.probability} /> },
+  { title: "alternative", cell: (suspect) => kindTitle(suspect.kind), sort: (suspect) => kindTitle(suspect.kind) },
+  { title: "place", cell: (suspect) => <Place name={suspect.place} />, sort: (suspect) => suspect.place },
+  { title: "direction", cell: (suspect) => suspect.direction || "–", sort: (suspect) => suspect.direction },
+  { title: "probability", numeric: true, cell: (suspect) => <Share value={suspect.probability} />, sort: (suspect) => suspect.probability },
 ];
 
 function persistenceText({ persistence, active_count }: Finding): string {
@@ -90,7 +91,7 @@ function ConcurrentAnomalies({ anomalies, finding, reference }: AnomaliesProps) 
       <ul class="evidence">
         {here.slice(0, kAnomaliesShown).map((anomaly) => (
           <li key={`${anomaly.place} ${anomaly.start_time} ${anomaly.priority}`}>
-            {enumWords(anomaly.kind)} {anomaly.place}: {anomaly.metrics.slice(0, 2).map(({ metric }) => words(metric)).join(", ")},{" "}
+            {enumWords(anomaly.kind)} <Place name={anomaly.place} />: {anomaly.metrics.slice(0, 2).map(({ metric }) => words(metric)).join(", ")},{" "}
             score {percent(anomaly.score)}, <Moment time={anomaly.start_time} reference={reference} />
           </li>
         ))}
@@ -110,6 +111,7 @@ function Links({ finding }: { finding: Finding }) {
       <DependentsLink element={place} text="Dependents" />
       {jobs[0] !== undefined && hasHotspots && <a href={href("hotspots", { job: jobs[0] })}>Hotspots of the job</a>}
       <a href={href("findings", { text: place })}>Findings at this place</a>
+      <Export name={`Finding ${finding.kind} ${place}`} rows={[finding]} />
     </nav>
   );
 }
@@ -156,6 +158,7 @@ function Details({ route, finding, current, jobNames, reference }: DetailsProps)
               )}
             </section>
           )}
+          {!anomalies.value && <Absence resource={anomalies} what="anomalies" />}
           <ConcurrentAnomalies anomalies={anomalies.value?.anomalies ?? []} finding={finding} reference={reference} />
         </div>
       </div>

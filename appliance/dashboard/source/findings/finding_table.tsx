@@ -5,11 +5,11 @@ import { nsBetween, sortKey, toNs, type Reference } from "../format/moments";
 import { count, duration, plural } from "../format/quantities";
 import { Notice } from "../parts/await";
 import { JobLink, Moment, Share } from "../parts/names";
-import { choose, type Route } from "../parts/route";
+import { choose, orderInUrl, type Route } from "../parts/route";
 import { Table, type Column } from "../parts/table";
 import { filterOf, isFiltered, matches, type Filter } from "./filter";
 import { findingId, hrefOfFinding } from "./finding_id";
-import { reviewText, splitMuted } from "./review";
+import { kReviewStates, reviewText, splitMuted } from "./review";
 import { kSeverities, kStates, severityOf, stateOf, worstFirst } from "./severity";
 import { SeverityTag, StateTag } from "./severity_tag";
 import { kindTitle, shortTitle } from "./titles";
@@ -79,16 +79,25 @@ function Choice({ name, value, values, route }: { name: keyof Filter; value: str
 
 const kOffered = 500; // more would make the browser's list slow
 
-function FilterBar({ route, filter, findings, shown }: { route: Route; filter: Filter; findings: Finding[]; shown: number }) {
+interface FilterBarProps {
+  route: Route;
+  filter: Filter;
+  findings: Finding[];
+  shown: number;
+  jobNames: Map<string, string>;
+}
+
+function FilterBar({ route, filter, findings, shown, jobNames }: FilterBarProps) {
   const plain = (values: readonly string[]): [string, string][] => values.map((value) => [value, value]);
   // The selected kind stays an option, even if its last finding has expired.
   const kinds = [...new Set([...findings.map((finding) => finding.kind), filter.kind])].filter(Boolean).sort();
-  const names = [...new Set(findings.flatMap((finding) => [finding.place, ...finding.affected_job_ids]))].slice(0, kOffered);
+  const names = [...new Set(findings.flatMap((finding) => [finding.place, ...finding.affected_job_ids.map((id) => jobNames.get(id) ?? id)]))].slice(0, kOffered);
   return (
     <div class="filter" role="search" aria-label="Filter of findings">
       <Choice name="severity" value={filter.severity} values={plain(kSeverities)} route={route} />
       <Choice name="state" value={filter.state} values={plain(kStates)} route={route} />
       <Choice name="kind" value={filter.kind} values={kinds.map((kind) => [kind, kindTitle(kind)])} route={route} />
+      <Choice name="review" value={filter.review} values={plain(kReviewStates)} route={route} />
       <label>
         text{" "}
         <input
@@ -99,7 +108,7 @@ function FilterBar({ route, filter, findings, shown }: { route: Route; filter: F
       <datalist id="finding-names">{names.map((name) => <option key={name} value={name} />)}</datalist>
       <span class="muted" role="status">{count(shown)} of {count(findings.length)}</span>
       {isFiltered(filter) && (
-        <button type="button" onClick={() => choose(route, { severity: "", state: "", kind: "", text: "" })}>Clear</button>
+        <button type="button" onClick={() => choose(route, { severity: "", state: "", kind: "", review: "", text: "" })}>Clear</button>
       )}
     </div>
   );
@@ -107,18 +116,18 @@ function FilterBar({ route, filter, findings, shown }: { route: Route; filter: F
 
 export function FindingTable({ route, findings, jobNames, reference }: Props) {
   const filter = filterOf(route.query);
-  const shown = findings.filter((finding) => matches(finding, filter)).sort(worstFirst);
+  const shown = findings.filter((finding) => matches(finding, filter, jobNames)).sort(worstFirst);
   const { alerting, muted } = splitMuted(shown);
   const table = (caption: string, rows: Finding[], file: string) => (
-    <Table caption={caption} columns={columnsOf(jobNames, reference)} rows={rows} keyOf={findingId} most={25} file={file} />
+    <Table caption={caption} columns={columnsOf(jobNames, reference)} rows={rows} keyOf={findingId} most={25} file={file} {...orderInUrl(route)} />
   );
   return (
     <>
-      <FilterBar route={route} filter={filter} findings={findings} shown={shown.length} />
+      <FilterBar route={route} filter={filter} findings={findings} shown={shown.length} jobNames={jobNames} />
       {shown.length === 0 && <Notice kind="empty" title="No finding matches the filter." />}
       {alerting.length > 0 && table("Findings, the worst first", alerting, "Findings")}
       {muted.length > 0 && (
-        <details class="card muted-findings">
+        <details class="card muted-findings" open={filter.review === "muted"}>
           <summary>{plural(muted.length, "muted finding")}</summary>
           {table("Muted findings, the worst first", muted, "Muted findings")}
         </details>

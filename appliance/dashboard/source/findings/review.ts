@@ -21,6 +21,22 @@ export function reviewText({ acknowledgement, mute }: Pick<Finding, "acknowledge
   ].filter(Boolean).join(", ");
 }
 
+// The states of the review by which the list can be filtered: "open" is neither acknowledged nor muted.
+export const kReviewStates = ["open", "acknowledged", "muted"] as const;
+
+export function hasReview(finding: Pick<Finding, "acknowledgement" | "mute">, state: string): boolean {
+  switch (state) {
+    case "open":
+      return finding.acknowledgement === undefined && !isMuted(finding);
+    case "acknowledged":
+      return finding.acknowledgement !== undefined;
+    case "muted":
+      return isMuted(finding);
+    default:
+      return true;
+  }
+}
+
 export type ReviewMethod = "acknowledge" | "unacknowledge" | "mute" | "unmute";
 
 export const kMuteDurations: [seconds: number, text: string][] = [

@@ -79,19 +79,21 @@ export function ReviewPanel({ finding, reference, isCurrent }: Props) {
   const isPast = useMinute() !== undefined;
   const [open, setOpen] = useState<"acknowledge" | "mute">();
   const [isBusy, setBusy] = useState(false);
-  const [message, setMessage] = useState("");
+  const [message, setMessage] = useState({ text: "", isError: false });
   const status = useRef<HTMLParagraphElement>(null);
   const { acknowledgement, mute } = finding;
   const { source } = store;
-  const mayChange = source.post !== undefined && !isPast && isCurrent && whyForbidden(source) === undefined;
-  if (!mayChange && !acknowledgement && !mute && message === "") return null;
+  const isOffered = source.post !== undefined && !isPast && isCurrent;
+  const forbidden = isOffered ? whyForbidden(source) : undefined;
+  const mayChange = isOffered && forbidden === undefined;
+  if (!isOffered && !acknowledgement && !mute && message.text === "") return null;
 
   const send = async (method: ReviewMethod, values?: { comment: string; seconds: number }) => {
     setBusy(true);
-    setMessage("");
+    setMessage({ text: "", isError: false });
     const result = await sendReview(source, method, reviewBody(method, finding, values));
     setBusy(false);
-    setMessage(result.done ? result.message || "Saved." : result.message);
+    setMessage({ text: result.done ? result.message || "Saved." : `Not saved: ${result.message}`, isError: !result.done });
     if (result.done || whyForbidden(source) !== undefined) setOpen(undefined);
     if (result.done) store.refresh();
     // The button or the form that had the focus may be gone.
@@ -131,7 +133,10 @@ export function ReviewPanel({ finding, reference, isCurrent }: Props) {
       {open && mayChange && (
         <ReviewForm key={open} method={open} isBusy={isBusy} onSend={(values) => void send(open, values)} onClose={() => setOpen(undefined)} />
       )}
-      <p ref={status} class="muted" role="status" tabIndex={-1}>{isBusy ? "Saving …" : message}</p>
+      {forbidden !== undefined && !message.isError && <p class="muted">You cannot acknowledge or mute findings: {forbidden}</p>}
+      <p ref={status} class={message.isError ? "fault-line" : "muted"} role={message.isError ? "alert" : "status"} tabIndex={-1}>
+        {isBusy ? "Saving …" : message.text}
+      </p>
     </section>
   );
 }

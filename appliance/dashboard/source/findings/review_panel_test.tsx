@@ -101,8 +101,17 @@ it("explains a refusal and hides the buttons", async () => {
   await show(makeFinding());
   await click("Acknowledge …");
   await submit();
-  expect(parent.textContent).toContain("\"eve\" may not call this");
+  expect(parent.querySelector("[role=alert]")?.textContent).toBe("Not saved: \"eve\" may not call this");
   expect(buttons()).toEqual([]);
+});
+
+it("shows a failure as an error and keeps the form", async () => {
+  answer = { kind: "unreachable", message: "timeout" };
+  await show(makeFinding());
+  await click("Acknowledge …");
+  await submit();
+  expect(parent.querySelector("[role=alert]")?.textContent).toBe("Not saved: The appliance does not respond: timeout");
+  expect(parent.querySelector("form")).not.toBeNull();
 });
 
 it("has no buttons in a file or for a past minute", async () => {

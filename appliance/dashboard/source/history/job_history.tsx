@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The charts of one job over time.
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { GetJobHistoryResponse, JobPoint } from "../api/messages";
 import { bitRate, duration, scaled, toNanoseconds } from "../format/quantities";
-import { Export } from "../parts/export";
+import { Export, ExportPng } from "../parts/export";
 import type { ExportColumn } from "../parts/export_file";
 import { choose, visit, type Route } from "../parts/route";
 import { Plot } from "../parts/plot";
@@ -62,12 +62,14 @@ const kColumns: ExportColumn<JobPoint>[] = [
 // The values that the page collected, for an appliance without a history.
 function SinceOpened({ job, theme }: { job: string; theme: string }) {
   const collected = useShared().histories.jobs.get(job) ?? [];
+  const box = useRef<HTMLElement>(null);
   if (collected.length < 2) return null;
   return (
-    <section aria-labelledby="collected-title">
+    <section aria-labelledby="collected-title" ref={box}>
       <h2 id="collected-title">Iteration time since this page was opened</h2>
       <Plot label="Iteration time since this page was opened" theme={theme} height={160} text={duration}
         times={collected.map((value) => value.timeS)} series={[{ label: "iteration time", values: collected.map((value) => value.periodNs ?? null) }]} />
+      <ExportPng title={`Iteration time of ${job}`} series={["iteration time"]} chart={() => box.current?.querySelector("canvas") ?? null} />
     </section>
   );
 }

@@ -6,12 +6,13 @@ import type { Culprit, Hotspot, LostTime } from "../api/messages";
 import { nsBetween, sortKey, utcTime, type Reference } from "../format/moments";
 import { bytes, count, duration, percent, toNanoseconds } from "../format/quantities";
 import { causeText, enumWords, hotspotSourceText } from "../format/words";
+import { FlowEnds } from "../parts/flow_ends";
 import { JobLink, Moment, Place, Share, Tag } from "../parts/names";
-import { Table, type Column } from "../parts/table";
+import { Table, type Column, type TableState } from "../parts/table";
 import { groupByPort, type HotspotGroup } from "./hotspot_groups";
 
 const kCulpritColumns: Column<Culprit>[] = [
-  { title: "causing flow", cell: (flow) => `${flow.source} → ${flow.destination} QP ${flow.destination_qpn}` },
+  { title: "causing flow", cell: (flow) => <FlowEnds flow={flow} />, value: (flow) => `${flow.source} → ${flow.destination} QP ${flow.destination_qpn}` },
   { title: "job", cell: (flow) => (flow.job_id ? <JobLink id={flow.job_id} /> : "unknown") },
   { title: "rank", numeric: true, cell: (flow) => flow.rank ?? "–", sort: (flow) => flow.rank ?? -1 },
   { title: "bytes through the queue", numeric: true, cell: (flow) => bytes(flow.bytes), sort: (flow) => Number(flow.bytes) },
@@ -133,14 +134,13 @@ interface Props {
   file: string;
   job?: string; // count only its delay
   most?: number;
-  order?: string;
-  onOrder?: (order: string) => void;
+  state?: TableState;
 }
 
-export function HotspotTable({ hotspots, reference, file, job = "", most = 50, order, onOrder }: Props) {
+export function HotspotTable({ hotspots, reference, file, job = "", most = 50, state }: Props) {
   const groups = useMemo(() => groupByPort(hotspots, job), [hotspots, job]);
   return (
     <Table caption="Hotspots by port" columns={columnsOf(reference, job)} rows={groups} keyOf={(group) => group.port} most={most}
-      file={file} order={order} onOrder={onOrder} detail={(group) => <GroupDetail group={group} reference={reference} />} />
+      file={file} {...state} detail={(group) => <GroupDetail group={group} reference={reference} />} />
   );
 }

@@ -4,6 +4,9 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Edge, Job } from "../api/messages";
 import { readPalette } from "../fabric/palette";
 import { bytes, count, percent } from "../format/quantities";
+import { ExportPng } from "../parts/export";
+import { offersView, useSource } from "../parts/offered";
+import { href } from "../parts/route";
 import { Table, type Column } from "../parts/table";
 import { buildMatrix, largestEdges, shadeOf, type Matrix } from "./matrix";
 
@@ -14,9 +17,15 @@ function processOf(rank: number | undefined): string {
   return rank === undefined ? "unknown rank" : String(rank);
 }
 
-const kColumns: Column<Edge>[] = [
-  { title: "from rank", numeric: true, cell: (edge) => processOf(edge.source_rank), sort: (edge) => edge.source_rank ?? -1, value: (edge) => edge.source_rank },
-  { title: "to rank", numeric: true, cell: (edge) => processOf(edge.destination_rank), sort: (edge) => edge.destination_rank ?? -1, value: (edge) => edge.destination_rank },
+function RankLink({ job, rank }: { job: string; rank?: number }) {
+  const isOffered = offersView(useSource(), "paths");
+  if (rank === undefined || !isOffered) return <>{processOf(rank)}</>;
+  return <a href={href("jobs", { tab: "paths", rank: String(rank) }, job)} aria-label={`Paths of rank ${rank}`}>{rank}</a>;
+}
+
+const columnsOf = (job: string): Column<Edge>[] => [
+  { title: "from rank", numeric: true, cell: (edge) => <RankLink job={job} rank={edge.source_rank} />, sort: (edge) => edge.source_rank ?? -1, value: (edge) => edge.source_rank },
+  { title: "to rank", numeric: true, cell: (edge) => <RankLink job={job} rank={edge.destination_rank} />, sort: (edge) => edge.destination_rank ?? -1, value: (edge) => edge.destination_rank },
   { title: "data", numeric: true, unit: "B", cell: (edge) => bytes(edge.bytes), sort: (edge) => Number(edge.bytes) },
   { title: "messages", numeric: true, cell: (edge) => count(edge.messages), sort: (edge) => Number(edge.messages) },
   { title: "CE marks", numeric: true, cell: (edge) => count(edge.ce_marked_packets), sort: (edge) => Number(edge.ce_marked_packets) },
@@ -73,8 +82,9 @@ export function EdgeMatrix({ job, theme }: { job: Job; theme: string }) {
           aria-label="Heat map of the bytes between ranks. The table next to it lists the largest pairs."
         />
         <figcaption>{pointed || `Rows send, columns receive, up to ${bytes(matrix.most)}; logarithmic colour scale.`}</figcaption>
+        <ExportPng title="Bytes between ranks" series={[]} chart={() => canvas.current} />
       </figure>
-      <Table caption="Largest traffic between ranks" columns={kColumns} rows={largestEdges(job.edges, job.edges.length)} most={kEdgesShown} file="Traffic between ranks"
+      <Table caption="Largest traffic between ranks" columns={columnsOf(job.job_id)} rows={largestEdges(job.edges, job.edges.length)} most={kEdgesShown} file="Traffic between ranks"
         keyOf={(edge) => `${edge.source_rank} ${edge.destination_rank} ${edge.bytes}`} />
     </div>
   );

@@ -5,7 +5,8 @@ import { relative, utcFull, type Reference } from "../format/moments";
 import { bytes, count, duration, percent, toNanoseconds } from "../format/quantities";
 import { enumWords } from "../format/words";
 import { Notice } from "../parts/await";
-import { Share } from "../parts/names";
+import { Place, Share } from "../parts/names";
+import { Table, type Column } from "../parts/table";
 import { laneTitle, memberName, swimlanes, type Swimlane } from "./swimlanes";
 
 const kTicks = 4;
@@ -15,6 +16,20 @@ function groupsText(collective: Collective): string {
   const [first = 0] = sizes;
   const even = sizes.every((size) => size === first);
   return even ? `${count(sizes.length)} × ${count(first)} NICs` : `${count(sizes.length)} groups of NICs`;
+}
+
+// What the bars show, as text.
+function columnsOf(): Column<Collective>[] {
+  const ns = (value: Collective["offset"]) => toNanoseconds(value);
+  return [
+    { title: "collective", cell: (row) => enumWords(row.kind) || "unknown", sort: (row) => enumWords(row.kind) },
+    { title: "start", numeric: true, unit: "ns", hint: "after the start of the iteration", cell: (row) => duration(row.offset), sort: (row) => ns(row.offset) },
+    { title: "duration", numeric: true, unit: "ns", cell: (row) => duration(row.duration), sort: (row) => ns(row.duration) },
+    { title: "payload", numeric: true, unit: "B", cell: (row) => bytes(row.payload_bytes), sort: (row) => Number(row.payload_bytes) },
+    { title: "groups", cell: groupsText },
+    { title: "confidence", numeric: true, unit: "0 to 1", cell: (row) => percent(row.confidence), sort: (row) => row.confidence },
+    { title: "alternative", cell: (row) => enumWords(row.alternative) || "–" },
+  ];
 }
 
 interface BarProps {
@@ -119,9 +134,11 @@ export function IterationPatternLanes({ pattern, reference }: { pattern: Iterati
         <div class="lane-title" />
         <Ticks period={period} />
       </div>
+      <Table caption="Collectives of an iteration" columns={columnsOf()} rows={pattern.collectives} file="Collectives"
+        keyOf={(collective) => `${collective.kind} ${collective.offset}`} />
       {straggler && (
         <Notice kind="caution" title={`Straggler: ${memberName(pattern.members[straggler.member_index])}`}>
-          It starts {duration(straggler.delay)} after the median of the other NICs in {count(straggler.late_iteration_count)} of{" "}
+          <Place name={memberName(pattern.members[straggler.member_index])} /> starts {duration(straggler.delay)} after the median of the other NICs in {count(straggler.late_iteration_count)} of{" "}
           {count(straggler.total_iteration_count)} iterations; <time title={utcFull(straggler.start_time)}>first {relative(straggler.start_time, reference)}</time>;{" "}
           confidence {percent(straggler.confidence)}.
         </Notice>

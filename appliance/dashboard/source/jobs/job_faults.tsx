@@ -2,6 +2,7 @@
 // The faults that affect a job, as links to the finding and to its place.
 import type { JobSummary, ListFindingsResponse } from "../api/messages";
 import { hrefOfFinding } from "../findings/finding_id";
+import { SeverityTag } from "../findings/severity_tag";
 import { Place } from "../parts/names";
 import { href } from "../parts/route";
 import { useResource } from "../store/use_store";
@@ -14,6 +15,7 @@ export function JobFaults({ summary }: { summary: JobSummary }) {
         const finding = findings.find((candidate) => candidate.sentence === sentence);
         return (
           <p key={sentence} class="fault-line">
+            {finding && <><SeverityTag finding={finding} /> </>}
             <a href={finding ? hrefOfFinding(finding) : href("findings")}>{sentence}</a>
             {finding && <span class="muted"> at <Place name={finding.place} /></span>}
           </p>

@@ -6,7 +6,7 @@ import { bytes, count } from "../format/quantities";
 import { Place, Tag } from "../parts/names";
 import { offersView, useSource } from "../parts/offered";
 import { href } from "../parts/route";
-import { Table, type Column } from "../parts/table";
+import { Table, type Column, type TableState } from "../parts/table";
 import { rankStates, type RankState } from "./trouble";
 
 const orDash = (text: string) => text || "–";
@@ -47,13 +47,14 @@ interface Props {
   job: Job;
   title: string; // the title of the job
   most?: number; // ranks to show at first
+  state?: TableState;
 }
 
-export function RankTable({ job, title, most = 64 }: Props) {
+export function RankTable({ job, title, most = 64, state }: Props) {
   const states = useMemo(() => rankStates(job), [job]);
   const columns = useMemo(() => columnsOf(job), [job]);
   return (
-    <Table caption="Processes of the job" columns={columns} rows={states} most={most} file={`Ranks of ${title}`}
+    <Table caption="Processes of the job" columns={columns} rows={states} most={most} file={`Ranks of ${title}`} {...state}
       rowClass={({ troubles }) => (troubles.includes("straggler") || troubles.includes("retransmissions") ? "row-fault" : "")}
       keyOf={({ rank }) => `${rank.rank} ${rank.host} ${rank.process_id} ${rank.cuda_device} ${rank.addresses[0] ?? ""}`} />
   );

@@ -58,7 +58,7 @@ export function ActiveFindings({ findings, mutedCount, jobNames, reference }: Pr
       {findings.length > kShown && (
         <p><a href={href("findings", { state: "ongoing" })}>{count(findings.length - kShown)} more active findings</a></p>
       )}
-      {mutedCount > 0 && <p><a href={href("findings", { state: "ongoing" })}>{count(mutedCount)} muted</a></p>}
+      {mutedCount > 0 && <p><a href={href("findings", { state: "ongoing", review: "muted" })}>{count(mutedCount)} muted</a></p>}
     </>
   );
 }

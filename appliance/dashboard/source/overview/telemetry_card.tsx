@@ -3,6 +3,7 @@
 import type { DiagnosisCoverage, Health, ListSourcesResponse, Source } from "../api/messages";
 import { utcDate, utcTime } from "../format/moments";
 import { coarse, count, plural } from "../format/quantities";
+import { Absence } from "../parts/await";
 import { useFreshness } from "../parts/freshness";
 import { href } from "../parts/route";
 import { useMinute } from "../past/minute_context";
@@ -32,8 +33,9 @@ function Problems({ health }: { health: Health }) {
 
 export function TelemetryCard({ coverage }: { coverage?: DiagnosisCoverage }) {
   const { store } = useShared();
-  const health = useResource<Health>(store.source.live ? "/api/v1/health" : "").value;
-  const sources = useResource<ListSourcesResponse>(store.source.live ? "/api/v1/sources" : "").value;
+  const healthAnswer = useResource<Health>(store.source.live ? "/api/v1/health" : "");
+  const sourcesAnswer = useResource<ListSourcesResponse>(store.source.live ? "/api/v1/sources" : "");
+  const [health, sources] = [healthAnswer.value, sourcesAnswer.value];
   const freshness = useFreshness();
   const reports = coverage && [
     reporting(coverage.reporting_switch_count, coverage.total_switch_count, "switch"),
@@ -64,6 +66,8 @@ export function TelemetryCard({ coverage }: { coverage?: DiagnosisCoverage }) {
           </div>
         )}
       </dl>
+      {!isPast && store.source.live && !health && <Absence resource={healthAnswer} what="the health of the appliance" />}
+      {!isPast && store.source.live && !sources && <Absence resource={sourcesAnswer} what="sources" />}
       {isPast
         ? <p class="muted">The history does not contain the health of the appliance: <a href={href("sources")}>sources now</a></p>
         : health && <Problems health={health} />}

@@ -2,12 +2,14 @@
 // The current faults, one sentence each, at the top of the fabric view.
 import type { ListFindingsResponse } from "../api/messages";
 import { percent } from "../format/quantities";
-import { isNotStored, NotStored } from "../past/past_view";
 import { useResource } from "../store/use_store";
 import { hrefOfFinding } from "../findings/finding_id";
 import { nothingFound } from "../findings/coverage";
 import { FindingState, isOngoing } from "../findings/finding_state";
 import { splitMuted } from "../findings/review";
+import { worstFirst } from "../findings/severity";
+import { SeverityTag } from "../findings/severity_tag";
+import { Absence } from "./await";
 import { href } from "./route";
 
 const kShown = 3;
@@ -15,7 +17,7 @@ const kShown = 3;
 export function FindingStrip() {
   const answer = useResource<ListFindingsResponse>("/api/v1/findings");
   const value = answer.value;
-  if (!value) return isNotStored(answer) ? <NotStored what="findings" resource={answer} /> : null; // the map below and the header show why
+  if (!value) return <Absence resource={answer} what="findings" />;
   if (value.findings.length === 0) {
     const { title } = nothingFound(value.coverage);
     return <p class="strip-calm">{title} <a href={href("findings")}>Telemetry coverage</a></p>;
@@ -23,8 +25,9 @@ export function FindingStrip() {
   const { alerting, muted } = splitMuted(value.findings);
   return (
     <section class={alerting.some(isOngoing) ? "strip" : "strip strip-resolved"} aria-label="Faults">
-      {[...alerting, ...muted].slice(0, kShown).map((finding) => (
+      {[...alerting.sort(worstFirst), ...muted].slice(0, kShown).map((finding) => (
         <a key={finding.sentence} href={hrefOfFinding(finding)} data-item="">
+          <SeverityTag finding={finding} />
           <FindingState finding={finding} />
           <span>{finding.sentence}</span>
           {finding.mute && <span class="muted">muted</span>}

@@ -2,6 +2,7 @@
 // The URL fragment contains the view, an optional name and the selection, so that links can be
 // shared.
 import { useEffect, useState } from "preact/hooks";
+import type { TableState } from "./table";
 
 export const kViews = [
   { name: "overview", title: "Overview" },
@@ -54,6 +55,21 @@ export function choose(route: Route, changes: Record<string, string>) {
   const next = href(route.view, { ...route.query, ...changes }, route.name);
   history.replaceState(null, "", next);
   window.dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
+// The order, the filter and the open row of a table, as the URL keeps them.
+export function tableInUrl(route: Route): TableState {
+  return {
+    ...orderInUrl(route),
+    filter: route.query["text"] ?? "",
+    onFilter: (text: string) => choose(route, { text }),
+  };
+}
+
+// Without the filter, for a table that has a filter of its own.
+export function orderInUrl(route: Route): TableState {
+  const { sort: order = "", row: opened = "" } = route.query;
+  return { order, opened, onOrder: (sort: string) => choose(route, { sort }), onOpen: (row: string) => choose(route, { row }) };
 }
 
 // The same, as an entry of the browser history: the button Back undoes it.

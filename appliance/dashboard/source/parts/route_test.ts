@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { afterEach, expect, it } from "vitest";
-import { choose, href, hrefOfPlace, hrefOfView, parseRoute } from "./route";
+import { choose, href, hrefOfPlace, hrefOfView, parseRoute, tableInUrl } from "./route";
 
 afterEach(() => {
   location.hash = "";
@@ -24,6 +24,15 @@ it("round-trips", () => {
 
 it("keeps the time range from view to view", () => {
   expect(hrefOfView("findings", { range: "6h", at: "leaf0" })).toBe("#/findings?range=6h");
+});
+
+it("keeps the order and the filter of a table in the URL", () => {
+  location.hash = "#/jobs?text=a";
+  const { filter, order, onOrder } = tableInUrl(parseRoute(location.hash));
+  expect([filter, order]).toEqual(["a", ""]);
+  onOrder?.("-ranks");
+  expect(location.hash).toBe("#/jobs?text=a&sort=-ranks");
+  location.hash = "";
 });
 
 it("omits empty values", () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table with sortable columns that shows the first rows and a button for more. A row can have
-// details that open below it.
+// A table with sortable columns that shows the first rows and a button for more. It can have a text filter,
+// and a row can have details that open below it.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { naturally } from "../fabric/model";
@@ -15,10 +15,20 @@ export interface Column<Row> {
   numeric?: boolean;
   hint?: string;
   unit?: string; // unit of `sort`, for exports
+  search?: (row: Row) => string; // what the filter finds in addition to the exported text
   value?: (row: Row) => string | number | undefined; // for exports; default: `cell` if it is text, otherwise `sort`
 }
 
-interface Props<Row> {
+export interface TableState {
+  order?: string; // title of the column to sort by, with "-" in front for descending order
+  onOrder?: (order: string) => void; // without it, the table keeps the order itself
+  filter?: string; // words that must all occur in a row
+  onFilter?: (filter: string) => void; // without it, the table has no filter
+  opened?: string; // key of the row whose details are open
+  onOpen?: (key: string) => void; // empty: no row; without it, the table keeps the open rows itself, which can be several
+}
+
+interface Props<Row> extends TableState {
   caption: string; // the accessible name
   columns: Column<Row>[];
   rows: Row[];
@@ -27,8 +37,6 @@ interface Props<Row> {
   rowClass?: (row: Row) => string;
   file?: string; // name of exported files; without it, the table cannot be exported
   detail?: (row: Row) => ComponentChildren;
-  order?: string; // title of the column to sort by, with "-" in front for descending order
-  onOrder?: (order: string) => void; // without it, the table keeps the order itself
 }
 
 interface Order {
@@ -68,28 +76,65 @@ export function exportColumns<Row>(columns: Column<Row>[]): ExportColumn<Row>[] 
   }));
 }
 
+// The rows that contain all words, in the text that an export has for them.
+export function filtered<Row>(rows: Row[], columns: Column<Row>[], text: string): Row[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return rows;
+  const exported = exportColumns(columns);
+  return rows.filter((row) => {
+    const all = exported.map((column, i) => `${column.value(row) ?? ""} ${columns[i]?.search?.(row) ?? ""}`).join(" ").toLowerCase();
+    return words.every((word) => all.includes(word));
+  });
+}
+
+interface RowFilterProps {
+  caption: string;
+  text: string;
+  shown: number;
+  total: number;
+  onFilter: (filter: string) => void;
+}
+
+function RowFilter({ caption, text, shown, total, onFilter }: RowFilterProps) {
+  return (
+    <div class="filter" role="search" aria-label={`Filter of ${caption}`}>
+      <label>
+        filter{" "}
+        <input type="search" value={text} placeholder="words in a row" autocomplete="off" onInput={(event) => onFilter(event.currentTarget.value)} />
+      </label>
+      <span class="muted" role="status">{text.trim() !== "" && `${count(shown)} of ${count(total)}`}</span>
+    </div>
+  );
+}
+
 export function Table<Row>({
-  caption, columns, rows, keyOf, most = 100, rowClass, file, detail, order: givenOrder, onOrder,
+  caption, columns, rows: allRows, keyOf, most = 100, rowClass, file, detail, order: givenOrder, onOrder, filter = "", onFilter,
+  opened: givenOpened = "", onOpen,
 }: Props<Row>) {
   const [ownOrder, setOwnOrder] = useState("");
   const [shown, setShown] = useState(most);
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const [ownOpened, setOwnOpened] = useState<ReadonlySet<string>>(new Set());
   const titles = columns.map((column) => column.title);
   const orderText = givenOrder ?? ownOrder;
   const order = parseOrder(orderText, titles);
+  const rows = useMemo(() => (onFilter ? filtered(allRows, columns, filter) : allRows), [allRows, columns, filter, onFilter === undefined]);
   const all = useMemo(() => sorted(rows, columns, order), [rows, columns, orderText]);
   const sortBy = (column: number) => {
     const down = order?.column === column ? !order.down : (columns[column]?.numeric ?? false);
     (onOrder ?? setOwnOrder)(`${down ? "-" : ""}${titles[column]}`);
   };
-  const toggle = (key: string) => setOpened((old) => {
-    const next = new Set(old);
-    if (!next.delete(key)) next.add(key);
-    return next;
-  });
+  const isOpened = (key: string) => (onOpen ? key === givenOpened : ownOpened.has(key));
+  const toggle = (key: string) => {
+    if (onOpen) return onOpen(key === givenOpened ? "" : key);
+    setOwnOpened((old) => {
+      const next = new Set(old);
+      if (!next.delete(key)) next.add(key);
+      return next;
+    });
+  };
   const rowOf = (row: Row) => {
     const key = keyOf(row);
-    const isOpen = detail !== undefined && opened.has(key);
+    const isOpen = detail !== undefined && isOpened(key);
     const cells = (
       <tr key={key} class={rowClass?.(row)}>
         {detail && (
@@ -109,6 +154,8 @@ export function Table<Row>({
   };
   return (
     <div class="table-frame">
+      {onFilter && <RowFilter caption={caption} text={filter} shown={rows.length} total={allRows.length} onFilter={onFilter} />}
+      {rows.length === 0 && allRows.length > 0 && <p class="muted">No row contains "{filter.trim()}".</p>}
       <div class="table-box" role="region" aria-label={caption} tabIndex={0}>
         <table>
           <thead>

@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { expect, it } from "vitest";
 import { csvParts } from "./export_file";
-import { exportColumns, parseOrder, Table, type Column } from "./table";
+import { exportColumns, filtered, parseOrder, Table, type Column, type TableState } from "./table";
 
 interface Row {
   name: string;
@@ -15,7 +15,7 @@ const kColumns: Column<Row>[] = [
 ];
 const kRows: Row[] = [{ name: "b", size: 3000 }, { name: "a" }, { name: "c", size: 9000 }];
 
-function rendered(props: { order?: string; onOrder?: (order: string) => void; detail?: (row: Row) => string } = {}) {
+function rendered(props: TableState & { detail?: (row: Row) => string } = {}) {
   const parent = document.createElement("div");
   render(<Table caption="Rows" columns={kColumns} rows={kRows} keyOf={(row) => row.name} {...props} />, parent);
   return parent;
@@ -39,6 +39,24 @@ it("asks for the other direction of a column that it is sorted by", () => {
   const parent = rendered({ order: "-size", onOrder: (order) => (asked = order) });
   parent.querySelectorAll<HTMLElement>("th button")[1]?.click();
   expect(asked).toBe("size");
+});
+
+it("filters by words in any column", () => {
+  const columns: Column<Row>[] = [{ ...kColumns[0] as Column<Row>, search: (row) => `id-of-${row.name}` }, kColumns[1] as Column<Row>];
+  const namesOf = (text: string) => filtered(kRows, columns, text).map((row) => row.name).join("");
+  expect([namesOf(""), namesOf("C"), namesOf("3000 b"), namesOf("b 9000"), namesOf("id-of-a")]).toEqual(["bac", "c", "b", "", "a"]);
+  const parent = rendered({ filter: "none such", onFilter: () => {} });
+  expect(parent.textContent).toContain("0 of 3");
+  expect(parent.textContent).toContain("No row contains \"none such\".");
+  expect(rendered({ filter: "b" }).querySelector("input")).toBeNull();
+});
+
+it("opens the details that the URL names", () => {
+  const asked: string[] = [];
+  const parent = rendered({ opened: "a", onOpen: (key) => asked.push(key), detail: (row) => `all about ${row.name}` });
+  expect(parent.querySelector("tr.detail")?.textContent).toBe("all about a");
+  parent.querySelectorAll<HTMLElement>("td.toggle button").forEach((button) => button.click());
+  expect(asked).toEqual(["b", "", "c"]);
 });
 
 it("opens the details of a row", async () => {

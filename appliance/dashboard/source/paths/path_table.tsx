@@ -6,7 +6,7 @@ import { bytes, count, duration, percent } from "../format/quantities";
 import { enumWords, pathState } from "../format/words";
 import { MapLink, Moment, Place, Share, Tag } from "../parts/names";
 import { href } from "../parts/route";
-import { Table, type Column } from "../parts/table";
+import { Table, type Column, type TableState } from "../parts/table";
 
 function Shares({ interval }: { interval: PathInterval }) {
   if (interval.shares.length === 0) return null;
@@ -128,12 +128,13 @@ interface Props extends PathEnds {
   job?: string; // the flows' job, if they belong to one
   file: string;
   most?: number;
+  state?: TableState;
 }
 
-export function PathTable({ paths, reference, job = "", file, most = 50, rankOf }: Props) {
+export function PathTable({ paths, reference, job = "", file, most = 50, rankOf, state }: Props) {
   if (paths.length === 0) return null;
   return (
-    <Table caption="Paths of flows" columns={columnsOf(job, { rankOf })} rows={paths} most={most} file={file}
+    <Table caption="Paths of flows" columns={columnsOf(job, { rankOf })} rows={paths} most={most} file={file} {...state}
       keyOf={(path) => `${path.vni ?? ""} ${path.source} → ${path.destination} QP ${path.destination_qpn}`.trim()}
       detail={(path) => <Detail path={path} reference={reference} />} />
   );

@@ -4,12 +4,14 @@ import type { Ledger, Source } from "../api/messages";
 import { bitRate, bytes, count, perSecond } from "../format/quantities";
 import { enumWords, words } from "../format/words";
 import { Notice } from "../parts/await";
-import { Moment, Share } from "../parts/names";
+import { Moment, Share, Tag } from "../parts/names";
 import { Plot } from "../parts/plot";
 import { useApplianceReference } from "../parts/reference";
 import { Table, type Column } from "../parts/table";
 import type { SourceRates } from "../store/histories";
 import { useShared } from "../store/use_store";
+import { AgentTable } from "./agent_table";
+import { kSourceStates, sourceState } from "./source_state";
 import { linesOf, shareOf, type LedgerLine } from "./ledger";
 
 function ledgerColumns(received: bigint): Column<LedgerLine>[] {
@@ -65,11 +67,14 @@ function Rates({ name, theme }: { name: string; theme: string }) {
 export function SourceCard({ source, theme }: { source: Source; theme: string }) {
   const reference = useApplianceReference();
   const id = `source-${source.name.replace(/\W/g, "-")}`; // ids must not contain spaces
+  const state = sourceState(source);
+  const tag = kSourceStates.find(([one]) => one === state)?.[1] ?? "";
   const lost = Number(source.missed_frames) + Number(source.dropped_records);
   return (
     <section class="card" aria-labelledby={id}>
-      <h2 id={id}>{source.name} <span class="muted">{enumWords(source.kind)} {source.listen_addresses.join(", ")}</span></h2>
+      <h2 id={id}>{source.name} <Tag kind={tag} text={state} /> <span class="muted">{enumWords(source.kind)} {source.listen_addresses.join(", ")}</span></h2>
       {source.error && <Notice kind="refused" title="This source has stopped">{source.error}</Notice>}
+      {source.problems.map((problem) => <Notice key={problem} kind="caution" title={problem} />)}
       {lost > 0 && (
         <Notice kind="caution" title="Lost telemetry is missing from all results.">
           {source.missed_frames !== "0" && <p>{count(source.missed_frames)} frames were dropped because a kernel or NIC buffer was full.</p>}
@@ -85,6 +90,7 @@ export function SourceCard({ source, theme }: { source: Source; theme: string })
         <div><dt>last arrival</dt><dd>{source.last_arrival_time ? <Moment time={source.last_arrival_time} reference={reference} /> : "none"}</dd></div>
       </dl>
       <Rates name={source.name} theme={theme} />
+      {source.agents.length > 0 && <AgentTable name={source.name} agents={source.agents} reference={reference} />}
       {source.ledger && <LedgerTable ledger={source.ledger} name={source.name} />}
     </section>
   );

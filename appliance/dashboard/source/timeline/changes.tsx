@@ -6,6 +6,8 @@ import { shortTitle } from "../findings/titles";
 import { toNs, utcTime, type Reference } from "../format/moments";
 import { count } from "../format/quantities";
 import { enumWords } from "../format/words";
+import { Export } from "../parts/export";
+import type { ExportColumn } from "../parts/export_file";
 import { Moment, Tag } from "../parts/names";
 import { minuteAfter, minuteText } from "../past/minute";
 import { useMinute } from "../past/minute_context";
@@ -115,6 +117,13 @@ export function useChanges(route: Route, findings: Finding[], only?: string): Ch
   return { range, found, rows, isLoading: range !== undefined && found.history === "loading" };
 }
 
+const kExported: ExportColumn<ApplianceEvent>[] = [
+  { title: "time", value: (event) => event.event_time },
+  { title: "change", value: ({ kind }) => kEventTags[kind]?.[1] ?? enumWords(kind) },
+  { title: "finding", value: ({ finding }) => finding && shortTitle(finding) },
+  { title: "sentence", value: (event) => event.sentence },
+];
+
 interface Props {
   route: Route;
   changes: ChangesInRange;
@@ -135,6 +144,7 @@ export function Changes({ route, changes, title, most, nothing }: Props) {
     <section aria-labelledby="changes-title" class="card changes">
       <div class="section-head">
         <h2 id="changes-title">{title}</h2>
+        <Export name="Events" columns={kExported} rows={found.events} />
         {range && store.source.live && <RangePicker route={route} range={range} nowNs={nowNs} />}
       </div>
       {isLoading && <p class="muted loading" role="status">Loading events …</p>}

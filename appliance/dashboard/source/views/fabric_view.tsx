@@ -27,7 +27,7 @@ import { nsBetween, toNs, utcTime } from "../format/moments";
 import { duration } from "../format/quantities";
 import { Absence, Await, Notice, Truncated } from "../parts/await";
 import { FindingStrip } from "../parts/finding_strip";
-import { choose, type Route } from "../parts/route";
+import { choose, tableInUrl, type Route } from "../parts/route";
 import { areWaiting, useResource, useShared } from "../store/use_store";
 
 interface Props {
@@ -98,8 +98,8 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
   const shown = hover ?? selected;
   // Memoised: a scan of all link directions takes longer than a frame.
   const tables = useMemo(
-    () => <BusiestLinks fabric={fabric} loads={loads} metric={metric} theme={theme} />,
-    [fabric, loads, metric, theme],
+    () => <BusiestLinks fabric={fabric} loads={loads} metric={metric} theme={theme} state={tableInUrl(route)} />,
+    [fabric, loads, metric, theme, route],
   );
 
   const selectShown = (element: Element | undefined) => {
@@ -138,6 +138,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
       </div>
       <GroupBar groups={groups} open={open} onChange={(names) => choose(route, { open: names })} />
       {links.value === undefined && links.status !== "waiting" && <Absence resource={links} what="link loads" />}
+      {hotspots.value === undefined && hotspots.status !== "waiting" && <Absence resource={hotspots} what="hotspots" />}
       {links.value && <Truncated shown={links.value.link_loads.length} total={links.value.total_size} />}
       {at && !selected && <Notice kind="caution" title={`${at} is not in the topology`} />}
       <PathPanel fabric={fabric} from={from} to={to} paths={paths} onChoose={(changes) => choose(route, changes)} />

@@ -10,7 +10,7 @@ import { HotspotTable } from "../hotspots/hotspot_table";
 import { useJobNames } from "../jobs/job_names";
 import { Await, Notice } from "../parts/await";
 import { useReference } from "../parts/reference";
-import { choose, type Route } from "../parts/route";
+import { choose, orderInUrl, type Route } from "../parts/route";
 import { useResource } from "../store/use_store";
 
 function Select({ label, value, options, onChange }: {
@@ -62,7 +62,7 @@ function Hotspots({ answer, route }: { answer: ListHotspotsResponse; route: Rout
       )}
       {answer.hotspots.length > 0 && shown.length === 0 && <Notice kind="empty" title="No hotspot matches the filters." />}
       {shown.length > 0 && (
-        <HotspotTable hotspots={shown} reference={reference} file="Hotspots" job={job} order={sort ?? "-cost"} onOrder={(order) => choose(route, { sort: order })} />
+        <HotspotTable hotspots={shown} reference={reference} file="Hotspots" job={job} state={{ ...orderInUrl(route), order: sort ?? "-cost" }} />
       )}
     </>
   );

@@ -19,7 +19,7 @@ import { Await, Notice } from "../parts/await";
 import { Moment, Place, Tag } from "../parts/names";
 import { offersView, useSource } from "../parts/offered";
 import { useReference } from "../parts/reference";
-import { choose, href, type Route } from "../parts/route";
+import { choose, href, orderInUrl, tableInUrl, type Route } from "../parts/route";
 import { Tabs } from "../parts/tabs";
 import { Present } from "../past/past_view";
 import { PathTable } from "../paths/path_table";
@@ -71,7 +71,7 @@ function Section({ id, title, children }: { id: string; title: string; children:
   );
 }
 
-function OverviewTab({ job, summary, title }: TabProps) {
+function OverviewTab({ job, summary, title, route }: TabProps) {
   const query = new URLSearchParams({ job_id: job.job_id, page_size: String(kMaxPageSize) });
   const hotspots = useResource<ListHotspotsResponse>(`/api/v1/hotspots?${query}`);
   const reference = useReference();
@@ -90,7 +90,7 @@ function OverviewTab({ job, summary, title }: TabProps) {
         <Await resource={hotspots} what="hotspots">
           {(value) => value.hotspots.length === 0 ? <p>No known hotspots.</p> : (
             <>
-              <HotspotTable hotspots={value.hotspots} reference={reference} file={`Hotspots of ${title}`} job={job.job_id} most={8} />
+              <HotspotTable hotspots={value.hotspots} reference={reference} file={`Hotspots of ${title}`} job={job.job_id} most={8} state={orderInUrl(route)} />
               <p><a href={href("hotspots", { job: job.job_id })}>All hotspots of this job, with filters</a></p>
             </>
           )}
@@ -100,10 +100,10 @@ function OverviewTab({ job, summary, title }: TabProps) {
   );
 }
 
-function RanksTab({ job, title, theme }: TabProps) {
+function RanksTab({ job, title, route, theme }: TabProps) {
   return (
     <>
-      <RankTable job={job} title={title} />
+      <RankTable job={job} title={title} state={tableInUrl(route)} />
       <Section id="edges" title="Traffic between ranks"><EdgeMatrix job={job} theme={theme} /></Section>
     </>
   );
@@ -150,7 +150,7 @@ function PathsTab({ job, title, route }: TabProps) {
             {shown.length === 0 && (
               <Notice kind="empty" title={rank ? `No flow of rank ${rank} was observed.` : "No flow of this job was observed."} />
             )}
-            <PathTable paths={shown} reference={reference} job={job.job_id} rankOf={rankOf} file={`Paths of ${title}`} />
+            <PathTable paths={shown} reference={reference} job={job.job_id} rankOf={rankOf} file={`Paths of ${title}`} state={tableInUrl(route)} />
           </>
         );
       }}
@@ -187,9 +187,10 @@ export function JobView({ id, route, theme }: { id: string; route: Route; theme:
   return (
     <>
       <p><a href={href("jobs")}>All jobs</a></p>
+      {!answer.value?.job && <h1>{id}</h1>}
       <Await resource={answer} what="job">
         {({ job, summary }) => {
-          if (!job) return null;
+          if (!job) return <Notice kind="caution" title="The appliance has no details of this job." />;
           const title = summary?.allocation?.name || job.job_id;
           return (
             <>

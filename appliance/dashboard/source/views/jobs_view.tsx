@@ -14,7 +14,7 @@ import { Await, Notice, Truncated } from "../parts/await";
 import { Moment, Place, Tag } from "../parts/names";
 import { useSource } from "../parts/offered";
 import { useReference } from "../parts/reference";
-import { href, hrefOfJob, type Route } from "../parts/route";
+import { href, hrefOfJob, tableInUrl, type Route } from "../parts/route";
 import { Table, type Column } from "../parts/table";
 import { useResource } from "../store/use_store";
 import { JobView } from "./job_view";
@@ -45,7 +45,7 @@ function columnsOf(reference: Reference, window: TimeWindow, top: ReadonlySet<st
           {job.allocation?.name && <span class="muted"> {job.allocation.user} {job.allocation.scheduler_job_id}</span>}
         </>
       ),
-      sort: jobTitle,
+      sort: jobTitle, search: (job) => `${job.job_id} ${job.allocation?.user ?? ""} ${job.allocation?.scheduler_job_id ?? ""}`,
     },
     { title: "service level", cell: (job) => <Tag kind={enumName(job.service_level_state)} text={serviceStateText(job.service_level_state)} />, sort: (job) => enumName(job.service_level_state) },
     {
@@ -71,7 +71,7 @@ function columnsOf(reference: Reference, window: TimeWindow, top: ReadonlySet<st
   ];
 }
 
-function JobList() {
+function JobList({ route }: { route: Route }) {
   const jobs = useResource<ListJobsResponse>("/api/v1/jobs");
   const levels = useResource<ListServiceLevelsResponse>(kIndicatorsPath);
   const reference = useReference();
@@ -90,7 +90,7 @@ function JobList() {
           </Notice>
         ) : (
           <>
-            <Table caption="Jobs" columns={columns} rows={sorted} file="Jobs" keyOf={(job) => job.job_id}
+            <Table caption="Jobs" columns={columns} rows={sorted} file="Jobs" keyOf={(job) => job.job_id} {...tableInUrl(route)}
               rowClass={(job) => (jobTrouble(job) > 0 ? "row-fault" : "")} />
             <Truncated shown={value.jobs.length} total={value.total_size} />
           </>
@@ -109,5 +109,5 @@ function JobList() {
 }
 
 export function JobsView({ route, theme }: { route: Route; theme: string }) {
-  return route.name ? <JobView id={route.name} route={route} theme={theme} /> : <JobList />;
+  return route.name ? <JobView id={route.name} route={route} theme={theme} /> : <JobList route={route} />;
 }

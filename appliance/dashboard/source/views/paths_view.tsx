@@ -11,7 +11,7 @@ import { NameInput, type Name } from "../parts/name_input";
 import { JobLink, MapLink, Place } from "../parts/names";
 import { offersView, useSource } from "../parts/offered";
 import { useReference } from "../parts/reference";
-import { choose, href, type Route } from "../parts/route";
+import { choose, href, tableInUrl, type Route } from "../parts/route";
 import { Table, type Column } from "../parts/table";
 import { pairsOf, type Pair } from "../paths/pairs";
 import { noFlowText } from "../paths/no_flow";
@@ -71,7 +71,7 @@ function pairColumns(): Column<Pair>[] {
   ];
 }
 
-function BusiestPairs({ job, summary, isDefault }: { job: string; summary?: JobSummary; isDefault: boolean }) {
+function BusiestPairs({ route, job, summary, isDefault }: { route: Route; job: string; summary?: JobSummary; isDefault: boolean }) {
   const query = new URLSearchParams({ job_id: job, page_size: String(kMaxPageSize) });
   const answer = useResource<FindPathsResponse>(`/api/v1/paths?${query}`);
   const pairs = useMemo(() => pairsOf(answer.value?.paths ?? []), [answer.value]);
@@ -84,7 +84,7 @@ function BusiestPairs({ job, summary, isDefault }: { job: string; summary?: JobS
         {(value) => value.paths.length === 0 ? <Notice kind="empty" title="No flow of this job was observed." /> : (
           <>
             {value.paths.length < value.total_size && <p>Only {count(value.paths.length)} of {plural(value.total_size, "flow")} are loaded.</p>}
-            <Table caption="Busiest pairs" columns={pairColumns()} rows={pairs} most={40} file={`Pairs of ${title}`}
+            <Table caption="Busiest pairs" columns={pairColumns()} rows={pairs} most={40} file={`Pairs of ${title}`} {...tableInUrl(route)}
               keyOf={(pair) => `${pair.source} ${pair.destination}`} />
           </>
         )}
@@ -104,7 +104,7 @@ function OtherJobs({ jobs, shown }: { jobs: JobSummary[]; shown: string }) {
   );
 }
 
-function PathsOfEnds({ source, destination, job }: { source: string; destination: string; job: string }) {
+function PathsOfEnds({ route, source, destination, job }: { route: Route; source: string; destination: string; job: string }) {
   const query = new URLSearchParams({ source, destination, ...(job && { job_id: job }), page_size: String(kMaxPageSize) });
   const answer = useResource<FindPathsResponse>(`/api/v1/paths?${query}`);
   const reference = useReference();
@@ -121,7 +121,7 @@ function PathsOfEnds({ source, destination, job }: { source: string; destination
               <a href={href("paths", { source: destination, destination: source, job })}>Reverse direction</a>
             </p>
           )}
-          <PathTable paths={value.paths} reference={reference} job={job} file={`Paths from ${source} to ${destination}`} />
+          <PathTable paths={value.paths} reference={reference} job={job} file={`Paths from ${source} to ${destination}`} state={tableInUrl(route)} />
         </>
       )}
     </Await>
@@ -141,7 +141,7 @@ export function PathsView({ route }: { route: Route }) {
       <h1>Paths</h1>
       <PathForm route={route} jobs={jobs} />
       {isAnyEndMissing && (source || destination) && <Notice kind="caution" title="Enter the other end too." />}
-      {!isAnyEndMissing && <PathsOfEnds source={source} destination={destination} job={job} />}
+      {!isAnyEndMissing && <PathsOfEnds route={route} source={source} destination={destination} job={job} />}
       {isAnyEndMissing && !shown && (
         <Await resource={answer} what="jobs">
           {() => (
@@ -153,7 +153,7 @@ export function PathsView({ route }: { route: Route }) {
       )}
       {isAnyEndMissing && shown && (
         <>
-          <BusiestPairs key={shown} job={shown} summary={summary} isDefault={!job} />
+          <BusiestPairs key={shown} route={route} job={shown} summary={summary} isDefault={!job} />
           <OtherJobs jobs={jobs} shown={summary?.job_id ?? shown} />
         </>
       )}

@@ -2,14 +2,16 @@
 // The telemetry sources with their ledgers, and the health of the appliance.
 import type { Health, ListSourcesResponse, Source } from "../api/messages";
 import { relative, utcFull } from "../format/moments";
-import { duration } from "../format/quantities";
+import { count, duration } from "../format/quantities";
 import { enumWords } from "../format/words";
 import { Await, Notice, Truncated } from "../parts/await";
 import { Export } from "../parts/export";
 import type { ExportColumn } from "../parts/export_file";
 import { Tag } from "../parts/names";
 import { useApplianceReference } from "../parts/reference";
+import { choose, type Route } from "../parts/route";
 import { SourceCard } from "../sources/source_card";
+import { kSourceStates, matchesSource, sourceState, worstSourcesFirst } from "../sources/source_state";
 import { useResource } from "../store/use_store";
 
 export const kHealthWords: Record<Health["state"], [string, string]> = {
@@ -22,6 +24,7 @@ export const kHealthWords: Record<Health["state"], [string, string]> = {
 const kExported: ExportColumn<Source>[] = [
   { title: "name", value: (source) => source.name },
   { title: "kind", value: (source) => enumWords(source.kind) },
+  { title: "state", value: sourceState },
   { title: "received", value: (source) => source.ledger?.received },
   { title: "decoded", value: (source) => source.ledger?.decoded },
   { title: "bytes", value: (source) => source.bytes },
@@ -53,7 +56,42 @@ function HealthFacts({ health }: { health: Health }) {
   );
 }
 
-export function SourcesView({ theme }: { theme: string }) {
+function SourceFilter({ route, shown, total }: { route: Route; shown: number; total: number }) {
+  const { state = "", text = "" } = route.query;
+  return (
+    <div class="filter" role="search" aria-label="Filter of sources">
+      <label>
+        state{" "}
+        <select value={state} onChange={(event) => choose(route, { state: event.currentTarget.value })}>
+          <option value="">all</option>
+          {kSourceStates.map(([name]) => <option key={name} value={name}>{name}</option>)}
+        </select>
+      </label>
+      <label>
+        text{" "}
+        <input type="search" value={text} placeholder="source, kind, host" autocomplete="off" onInput={(event) => choose(route, { text: event.currentTarget.value })} />
+      </label>
+      <span class="muted" role="status">{count(shown)} of {count(total)}</span>
+      {(state || text) && <button type="button" onClick={() => choose(route, { state: "", text: "" })}>Clear</button>}
+    </div>
+  );
+}
+
+function SourceList({ route, theme, sources }: { route: Route; theme: string; sources: Source[] }) {
+  const shown = worstSourcesFirst(sources.filter((source) => matchesSource(source, route.query)));
+  return (
+    <>
+      <SourceFilter route={route} shown={shown.length} total={sources.length} />
+      {shown.length === 0 && <Notice kind="empty" title="No source matches the filter." />}
+      <div class="cards">
+        {shown.map((source) => <SourceCard key={source.name} source={source} theme={theme} />)}
+      </div>
+      <div class="table-foot"><Export name="Sources" columns={kExported} rows={shown} /></div>
+    </>
+  );
+}
+
+export function SourcesView({ route, theme }: { route: Route; theme: string }) {
   const health = useResource<Health>("/api/v1/health");
   const sources = useResource<ListSourcesResponse>("/api/v1/sources");
   return (
@@ -65,10 +103,7 @@ export function SourcesView({ theme }: { theme: string }) {
           <Notice kind="caution" title="No sources are configured, so the appliance receives no telemetry." />
         ) : (
           <>
-            <div class="cards">
-              {value.sources.map((source) => <SourceCard key={source.name} source={source} theme={theme} />)}
-            </div>
-            <div class="table-foot"><Export name="Sources" columns={kExported} rows={value.sources} /></div>
+            <SourceList route={route} theme={theme} sources={value.sources} />
             <Truncated shown={value.sources.length} total={value.total_size} />
           </>
         )}
