@@ -102,7 +102,7 @@ TEST_F(LateAnswersTest, AHostThatIsOccasionallyLateIsNoSlowReceiver) {
   const DelayWindow late = {.least = 2000, .next_most = 30'000};
   Takes(10, 12, late, 9000);
   EXPECT_EQ(Found().size(), 1u);
-  for (const size_t w : {1, 3, 5, 7, 15, 17}) Takes(w, w, late, 9000);
+  for (const size_t w : {1, 4, 7}) Takes(w, w, late, 9000);
   EXPECT_TRUE(Found().empty());
   Takes(10, 16, late, 9000);
   EXPECT_EQ(Found().size(), 1u) << "for seven windows in a row";
