@@ -96,8 +96,8 @@ Finding FindingOf(const DiagnosisInput& input, FaultKind kind, Place place, cons
 
 // The least duration of a longer delay that ShiftOf finds.
 TimeToDetection TimeOfShift(Of of, const Thresholds& thresholds);
-// The least number of late windows. For kMost, one more: a host whose CPU is busy responds late for
-// a moment, which can begin in one window and end in the next one.
+// The least number of windows with a longer delay. For kMost, one more: the short time in which the
+// CPU of a host is busy can begin in one window and end in the next one.
 uint32_t LeastLateWindows(Of of, const Thresholds& thresholds);
 
 }  // namespace rocescope

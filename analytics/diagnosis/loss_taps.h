@@ -13,8 +13,8 @@ namespace rocescope {
 
 // NAKs for lost packets in the windows of the input.
 struct Naks {
-  std::map<FlowKey, double> by_flow;    // the flow that lost packets, not the one that has the NAKs
-  std::map<size_t, double> by_window;   // row index
+  std::map<FlowKey, double> by_flow;   // the flow that lost packets, not the one that has the NAKs
+  std::map<size_t, double> by_window;  // row index
   double all = 0;
 
   size_t first() const { return by_window.begin()->first; }  // requires all > 0

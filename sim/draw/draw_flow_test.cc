@@ -149,8 +149,8 @@ TEST_F(DrawFlowTest, ZeroToFourFaultsOfAllKindsThatTheModelShows) {
     }
   }
   EXPECT_EQ(counts, (std::set<size_t>{0, 1, 2, 3, 4}));
-  // Two kinds need packets in queues, and three others need mirrored packets to be detectable.
-  EXPECT_EQ(kinds.size(), kFaultKinds - 5);
+  // Three kinds need packets in queues or their order, and three others mirrored packets.
+  EXPECT_EQ(kinds.size(), kFaultKinds - 6);
   for (const FaultKind kind :
        {FaultKind::kIncast, FaultKind::kNoisyNeighbour, FaultKind::kAddedLatency}) {
     EXPECT_FALSE(kinds.contains(kind)) << InfoOf(kind).name;

@@ -59,7 +59,7 @@ class WireFault {
   };
   virtual ~WireFault() = default;
   virtual Fate FateOf(const Frame& frame) = 0;
-  // Of the last frame, if its fate was kDelayed.
+  // Returns the delay of the last frame, if its fate was kDelayed.
   virtual SimTime delay() const { return 0; }
 };
 

@@ -16,7 +16,7 @@ const { values: options } = parseArgs({ options: {
 } });
 const kTimeoutMs = 180_000;
 const kViewport = { width: 1600, height: 1000 };
-const kLoads = 5; // of the link of an alert
+const kLoads = 5; // how often the link of an alert is opened
 const kNamesSearched = 100_000;
 
 let exceeded = 0;
