@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from api_time import nanoseconds  # noqa: E402
 
 # Each detectable fault kind has a scenario; a new kind needs one.
-KINDS = 23
+KINDS = 24
 # How much earlier than its fault a finding may start: the window in which the fault starts, and the
 # reading before it.
 EARLY_WINDOWS = 2
