@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command `capture`: a run directory (dataplane/run/README.md) with what the collector receives."""
 
+import contextlib
 import json
 import pathlib
 import shutil
@@ -33,8 +34,8 @@ def capture(state, folder, seconds, planned):
     written."""
     lab = state.require_complete()
     fabric = Fabric(lab["fabric"])
-    for _, _, kind, place, value in planned:
-        fault_kinds.make(state, fabric, kind, place, value)  # checks the place and the value
+    check_planned(state, fabric, planned)
+    existed = pathlib.Path(folder).exists()
     folder = prepare(folder)
     try:
         start_ns, end_ns, recorder = record_run(state, fabric, folder, seconds, planned)
@@ -42,11 +43,29 @@ def capture(state, folder, seconds, planned):
     except BaseException as error:
         say(f"the capture has failed; removing its files in {folder}")
         remove_parts(folder)
+        if not existed:
+            with contextlib.suppress(OSError):  # it is not empty
+                folder.rmdir()
         if isinstance(error, OSError):
             raise Problem(f"{folder}: the capture cannot be written: {error}") from None
         raise
     say(f"{folder}: {seconds:g} s; analyse it with `rocescope replay {folder}`, and score it with "
         f"`testbeds/lab score {folder}`")
+    if failed := traffic.failed_jobs(state):
+        say(f"warning: these jobs have failed and may have sent no packets: {', '.join(failed)}; start all jobs again "
+            f"with `testbeds/lab traffic{state.option()} start`")
+
+
+def check_planned(state, fabric, planned):
+    """Checks the places and the values of the faults, and that no two of them are active at the same place."""
+    earlier = []
+    for onset, duration, kind, place, value in planned:
+        claims = set(fault_kinds.make(state, fabric, kind, place, value).claims())
+        for other_onset, other_end, other, other_claims in earlier:
+            if claims & other_claims and onset < other_end and other_onset < onset + duration:
+                raise Problem(f"--fault: the faults {other} and {kind} {place} are active at the same place at the "
+                              "same time; change their times")
+        earlier.append((onset, onset + duration, f"{kind} {place}", claims))
 
 
 def record_run(state, fabric, folder, seconds, planned):
@@ -80,11 +99,13 @@ def stop_recorder(process):
 
 def prepare(folder):
     require_program("tcpdump", "tcpdump")
+    if not str(folder):
+        raise Problem("-d: the name of the directory is empty")
     folder = pathlib.Path(folder).resolve()
-    for part in PARTS:
-        if (folder / part).exists():
-            raise Problem(f"{folder / part} exists already; remove it, or choose another directory with -d")
     try:
+        for part in PARTS:
+            if (folder / part).exists():
+                raise Problem(f"{folder / part} exists already; remove it, or choose another directory with -d")
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Problem(f"-d {folder}: cannot create the directory: {error.strerror}") from None
@@ -126,8 +147,9 @@ def record(state, fabric, process, seconds, planned):
             while planned and time.monotonic() >= begin + planned[0][0]:
                 _, duration, kind, place, value = planned.pop(0)
                 faults.inject(state, kind, place, value, duration)
-            steps += 1
-            time.sleep(max(0, min(begin + steps * STEP_SECONDS, begin + seconds) - time.monotonic()))
+            steps = max(steps, int((time.monotonic() - begin) / STEP_SECONDS)) + 1
+            due = min(begin + steps * STEP_SECONDS, begin + seconds, *(begin + one[0] for one in planned[:1]))
+            time.sleep(max(0, due - time.monotonic()))
 
 
 def write(state, lab, fabric, folder, recorder, start_ns, end_ns):

@@ -162,7 +162,7 @@ def read_jobs(path):
             content = json.load(file)
     except OSError as error:
         raise Problem(f"--jobs {path}: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Problem(f"--jobs {path}: not a JSON file: {error}") from None
     jobs = content.get("jobs") if isinstance(content, dict) else content
     if not isinstance(jobs, list) or not jobs:
@@ -172,7 +172,8 @@ def read_jobs(path):
 
 def run_up(options):
     known = {key: value for key, value in vars(options).items() if key not in ("name", "run", "needs_root", "jobs")}
-    build.up(State(options.name), build.Options(**known, jobs=read_jobs(options.jobs) if options.jobs else None))
+    jobs = None if options.jobs is None else read_jobs(options.jobs)
+    build.up(State(options.name), build.Options(**known, jobs=jobs))
     print(f"Dashboard: http://127.0.0.1:{options.http}/   gRPC: 127.0.0.1:{options.grpc}")
 
 
@@ -181,6 +182,7 @@ def run_down(options):
     if not state.exists():
         say(f'there is no lab "{options.name}"')
         return
+    state.refuse_running_up()
     state.remove()
     say(f'lab "{options.name}" is removed')
 
@@ -238,7 +240,7 @@ def run_regression(options):
 
 def run_score(options):
     state = State(options.name)
-    if options.directory:
+    if options.directory is not None:
         return score.score_capture(state, options.directory, options.options)
     return score.score_appliance(state)
 

@@ -5,9 +5,11 @@
     tick(now)   is called repeatedly until it ends
     end()       restores the healthy state
     affected()  the number of frames that it affected so far, or None if it is not measured in frames
+    claims()    what it changes, as texts; two effects with the same claim cannot be active at the same time
     truth       fields of TruthFault or TruthBenign (truth.proto)
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -49,6 +51,9 @@ class Effect:
     def affected(self):
         return None
 
+    def claims(self):
+        return ()
+
     def visible_ns(self):
         """The exact time if it is known, otherwise None."""
         return None
@@ -72,6 +77,9 @@ class OnWires(Effect):
             wires.change(self.state, port, resets_affected=False,
                          **{name: getattr(normal, name) for name in self.settings})
 
+    def claims(self):
+        return [f"{name} of {port.full_name}" for port in self.ports for name in self.settings]
+
     def read(self):
         with wires.maps(self.state) as maps:
             counted = [maps["wire_counters"].read(port.index) for port in self.ports]
@@ -94,6 +102,9 @@ class LimitedRate(OnWires):
     def __init__(self, state, fabric, ports, rate):
         super().__init__(state, fabric, ports, {"counts_all": 1})
         self.rate = rate
+
+    def claims(self):
+        return [f"the rate of {port.full_name}" for port in self.ports]
 
     def interfaces(self):
         return [self.fabric.ports[port.peer].wire for port in self.ports]
@@ -179,6 +190,9 @@ class Delayed(OnWires):
         self.delay, self.jitter, self.reorder = delay, jitter, reorder
         self.relays = []
 
+    def claims(self):
+        return [f"the delay of {port.full_name}" for port in self.ports]
+
     def names(self, port):
         return f"r{port.index}", f"s{port.index}"
 
@@ -258,6 +272,9 @@ class LinksDown(Rerouted):
                     conditions["down"].append(link.name)
         self.reroute_soon()
 
+    def claims(self):
+        return [f"the state of {link.name}" for link in self.links]
+
     def refuse_down(self):
         if down := set(self.state.conditions()["down"]) & {link.name for link in self.links}:
             raise Problem(f"{', '.join(sorted(down))}: down because of another fault; end that fault first "
@@ -295,6 +312,8 @@ class Flapping(LinksDown):
     def end(self):
         if not self.is_up:
             super().end()
+        elif self.reroute_at is not None:  # the link is up, but routing still avoids it
+            self.reroute()
 
 
 class NicDown(LinksDown):
@@ -329,6 +348,9 @@ class Blackhole(Effect):
         super().__init__(state, fabric)
         self.switch, self.host = switch, host
 
+    def claims(self):
+        return [f"the flows of {self.switch.name} to {self.host.name}"]
+
     def set(self, on):
         forwarding.set_blackhole(Switches(self.state), self.switch.name, self.host.address, on)
 
@@ -352,6 +374,9 @@ class Polarisation(Rerouted):
         self.ports = max(len(ports) for (name, _), ports in fabric.next_hops().items() if name == switch.name)
         if self.ports < 2:
             raise Problem(f"{switch.name}: it has no two equal-cost ports, so that polarisation has no effect")
+
+    def claims(self):
+        return [f"the groups of {self.switch.name}"]
 
     def begin(self):
         with self.state.changed_conditions() as conditions:
@@ -428,6 +453,9 @@ class SmallMtu(Effect):
         super().__init__(state, fabric)
         self.switch, self.mtu = switch, mtu
 
+    def claims(self):
+        return [f"the MTU of {self.switch.name}"]
+
     def set(self, mtu):
         ip_batch([f"link set dev {port.interface} mtu {mtu}" for port in self.switch.ports],
                  self.state.namespace(SWITCHES))
@@ -470,6 +498,9 @@ class Signalled(Effect):
                           "start`")
         return pid
 
+    def claims(self):
+        return [f"the endpoint of {self.host.name}"]
+
     def begin(self):
         self.process = self.pid()
 
@@ -481,7 +512,8 @@ class Signalled(Effect):
         self.change_at = now + self.PERIOD * (self.stopped if self.is_stopped else 1 - self.stopped)
 
     def end(self):
-        send_signal(self.process, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process, signal.SIGCONT)
 
 
 class Straggler(Effect):
@@ -490,6 +522,9 @@ class Straggler(Effect):
     def __init__(self, state, fabric, host, factor):
         super().__init__(state, fabric)
         self.host, self.factor = host, factor
+
+    def claims(self):
+        return [f"the compute time of {self.host.name}"]
 
     def file(self):
         return self.state.files / "endpoint" / f"{self.host.name}.slowdown"

@@ -205,7 +205,11 @@ def generate(rocescope, leaves, spines, hosts, speed):
     """Returns a leaf-spine fabric."""
     shown = run(rocescope, "topology", "generate", "leaf-spine", "--leaves", leaves, "--spines", spines,
                 "--hosts", hosts, "--host-speed", speed, "--fabric-speed", speed, "-o", "json")
-    return Fabric(json.loads(shown))
+    try:
+        return Fabric(json.loads(shown))
+    except (ValueError, KeyError, TypeError) as error:
+        raise Problem(f"{rocescope}: `topology generate` does not print a topology as JSON ({error!r}); name another "
+                      "program with --rocescope") from None
 
 
 def topology(fabric, name, mirrors):

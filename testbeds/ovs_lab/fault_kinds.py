@@ -10,6 +10,8 @@ import effects
 import wires
 from problem import Problem
 
+LOWEST_RATE, HIGHEST_RATE = 10**3, 10**11  # bit/s; a bucket of TBF_BURST needs more time to fill than tbf supports
+LONGEST_PERIOD = 3600  # seconds
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "K": 10**3}
 
 
@@ -39,20 +41,20 @@ def ratio(text):
 def rate(text, whole):
     """bit/s, such as 10M, or a percentage of `whole`. If `whole` is 0, percentages are invalid."""
     if text.endswith("%") and whole:
-        return max(1, int(whole * ratio(text)))
+        return max(LOWEST_RATE, int(whole * ratio(text)))
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMG]?)", text)
-    value = int(float(match.group(1)) * UNITS[match.group(2)]) if match else 0
-    if value == 0:
-        raise Problem(f"{text}: expected a rate of at least 1 bit/s, such as 10M"
+    value = float(match.group(1)) * UNITS[match.group(2)] if match else 0
+    if not LOWEST_RATE <= value <= HIGHEST_RATE:
+        raise Problem(f"{text}: expected a rate from 1k to 100G (bit/s), such as 10M"
                       + (", or a percentage, such as 10%" if whole else ""))
-    return value
+    return int(value)
 
 
 def seconds(text):
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s)?", text)
     value = float(match.group(1)) / (1000 if match.group(2) == "ms" else 1) if match else 0
-    if value < 0.1:
-        raise Problem(f"{text}: expected a time of at least 100ms, such as 4s")
+    if not 0.1 <= value <= LONGEST_PERIOD:
+        raise Problem(f"{text}: expected a time from 100ms to {LONGEST_PERIOD}s, such as 4s")
     return value
 
 

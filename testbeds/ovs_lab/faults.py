@@ -7,6 +7,7 @@
 faults/NUMBER.json in the state directory describes the fault: the arguments of the command, and its ground truth.
 """
 
+import fcntl
 import json
 import os
 import pathlib
@@ -50,20 +51,39 @@ def is_active(fault):
 def inject(state, name, place, value, duration):
     """Returns the number of the fault when it has started."""
     lab = state.require_complete()
-    fault_kinds.make(state, Fabric(lab["fabric"]), name, place, value)  # checks the place and the value
+    # Checks the place and the value.
+    claims = list(fault_kinds.make(state, Fabric(lab["fabric"]), name, place, value).claims())
     folder = state.path / "faults"
     folder.mkdir(exist_ok=True)
-    number = 1 + max(all_of(state), default=0)
-    wanted = {"name": name, "place": place, "value": value, "seconds": duration, "truth": {}}
-    write_atomically(path_of(state, number), json.dumps(wanted) + "\n")
-    process = state.start(f"fault-{number}", [sys.executable, "-B", os.path.abspath(__file__), state.path, number])
+    # Another command may inject a fault at the same time.
+    with open(state.path / "faults.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for other, fault in all_of(state).items():
+            if is_active(fault) and set(claims) & set(fault.get("claims", ())):
+                raise Problem(f"fault {name}: fault {other} ({fault['name']} {fault['place']}) is active at the same "
+                              f"place; end it first (`testbeds/lab heal{state.option()} {other}`)")
+        number = 1 + max(all_of(state), default=0)
+        wanted = {"name": name, "place": place, "value": value, "seconds": duration, "claims": claims, "truth": {}}
+        write_atomically(path_of(state, number), json.dumps(wanted) + "\n")
+        process = state.start(f"fault-{number}", [sys.executable, "-B", os.path.abspath(__file__), state.path, number])
+        try:
+            wait_for_start(state, number, process)
+        except BaseException:
+            process.terminate()  # a fault that starts later would be unknown to the user
+            raise
+    return number
+
+
+def wait_for_start(state, number, process):
     end = time.monotonic() + START_SECONDS
     while True:
+        ended = process.poll() is not None
         fault = all_of(state)[number]
         if "start_ns" in fault["truth"]:
-            return number
-        if "problem" in fault or process.poll() is not None or time.monotonic() > end:
-            raise Problem(fault.get("problem", f"fault {name}: it did not start; {state.log_end(f'fault-{number}')}"))
+            return
+        if "problem" in fault or ended or time.monotonic() > end:
+            raise Problem(fault.get("problem", f"fault {fault['name']}: it did not start; "
+                                               f"{state.log_end(f'fault-{number}')}"))
         time.sleep(0.01)
 
 
@@ -75,10 +95,15 @@ def heal(state, numbers=None):
             raise Problem(f"there is no fault {number}; `testbeds/lab status{state.option()}` lists the faults")
     active = [number for number, fault in faults.items()
               if is_active(fault) and (not numbers or number in numbers)]
+    running = state.processes()
     for number in active:
         try:
+            if faults[number]["pid"] not in running:
+                raise ProcessLookupError  # another program may have the number now
             os.kill(faults[number]["pid"], signal.SIGTERM)
         except ProcessLookupError:
+            if not is_active(all_of(state)[number]):
+                continue  # it has ended by itself
             raise Problem(f"fault {number} cannot be ended, because its process has ended "
                           f"({state.files}/fault-{number}.log); build the lab again: `testbeds/lab "
                           f"down{state.option()}`, then `up`") from None
@@ -119,7 +144,11 @@ class Runner:
         self.fault["benign"] = effect.benign
         self.save(**effect.truth, start_ns=start,
                   **({"visible_ns": start} if effect.visible_at_once or effect.benign else {}))
-        self.watch(effect)
+        try:
+            self.watch(effect)
+        except (Problem, OSError) as problem:
+            say(f"the fault ends early: {problem}")
+            self.fault["problem"] = f"ended early: {problem}"
         end = time.time_ns()
         effect.end()
         affected = getattr(effect, "last", None)

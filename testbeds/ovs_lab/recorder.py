@@ -7,7 +7,9 @@ Writes mirror.pcap and sflow.pcap with tcpdump, and counters.jsonl with the metr
 SIGTERM. The exit code is not 0 if one of them fails.
 """
 
+import http.client
 import json
+import os
 import pathlib
 import re
 import signal
@@ -17,6 +19,7 @@ import threading
 import time
 import urllib.request
 
+FAILED = 1
 PERIOD = 1.0  # seconds between scrapes
 SAMPLE = re.compile(r"fabric_([a-z]+)_([a-z0-9_]+)\{([^}]*)\} (\d+) (\d+)$")
 LABEL = re.compile(r'([a-z]+)="([^"]*)"')
@@ -55,10 +58,11 @@ def readings(text, arrival_ns, known):
 
 
 def scrape(path, url, stopped, dumps):
-    """Returns when `stopped` is set, or one of the tcpdump processes has ended."""
-    known = {}
+    """Returns when `stopped` is set, or one of the tcpdump processes or `capture` has ended."""
+    known, parent = {}, os.getppid()
     with open(path, "w", encoding="utf-8") as file:
-        while not stopped.wait(PERIOD) and all(dump.poll() is None for dump in dumps):
+        while not stopped.wait(PERIOD) and os.getppid() == parent and all(
+                dump.poll() is None for dump in dumps):
             with urllib.request.urlopen(url, timeout=10) as answer:
                 text = answer.read().decode()
             for line in readings(text, time.time_ns(), known):
@@ -73,12 +77,17 @@ def main():
     dumps = [subprocess.Popen(["tcpdump", "-n", "-i", "eth0", "-s", "0", "-B", str(BUFFER), "-Z", "root",
                                "--time-stamp-precision=nano", "-U", "-w", folder / name, program])
              for name, program in CAPTURES.items()]
+    codes = []
     try:
         scrape(folder / "counters.jsonl", sys.argv[2], stopped, dumps)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        print(f"recorder: cannot write the metrics of {sys.argv[2]} to {folder}/counters.jsonl: {error}",
+              file=sys.stderr)
+        codes = [FAILED]
     finally:
         for dump in dumps:
             dump.send_signal(signal.SIGINT)
-        codes = [dump.wait() for dump in dumps]
+        codes += [dump.wait() for dump in dumps]
     return next((code for code in codes if code != 0), 0)
 
 

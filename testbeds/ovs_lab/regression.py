@@ -76,13 +76,20 @@ def capture_runs(state, folder, names, program, endpoint):
 def check(program, run):
     """The errors of the analysis of a run, as sentences, and the size of the run in bytes."""
     first, second = (replayed(program, run) for _ in range(2))
-    report = json.loads(first)
-    truth = json.loads((run / "truth.json").read_text())
-    wrong = differences(truth, report)
-    if first != second:
-        wrong.append("two replays have different output")
-    if report["ledger"]["dropped"]:
-        wrong.append(f"frames were not decoded: {report['ledger']['dropped']}")
+    try:
+        report = json.loads(first)
+    except ValueError as error:
+        raise Problem(f"{program} replay {run}: no report as JSON: {error}") from None
+    try:
+        truth = json.loads((run / "truth.json").read_text())
+        wrong = differences(truth, report)
+        if first != second:
+            wrong.append("two replays have different output")
+        if report["ledger"]["dropped"]:
+            wrong.append(f"frames were not decoded: {report['ledger']['dropped']}")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Problem(f"{run}: truth.json or the report of `rocescope replay` is invalid ({error!r}); if truth.json is "
+                      "damaged, delete the directory, and the same command captures the run again") from None
     return wrong, sum(path.stat().st_size for path in run.rglob("*") if path.is_file())
 
 

@@ -23,7 +23,7 @@ import time
 from problem import Problem, say
 from system import NAMESPACES, in_namespace, namespaces_of_process, run
 
-ROOT = pathlib.Path(os.environ.get("ROCESCOPE_LAB_STATE", "/run/rocescope-lab"))
+ROOT = pathlib.Path(os.environ.get("ROCESCOPE_LAB_STATE", "/run/rocescope-lab")).absolute()
 MARK = "ROCESCOPE_LAB"  # environment variable of all processes of a lab: its state directory
 UNMARKED = ("slurmctld", "slurmstepd")  # programs that overwrite their environment
 KILLED = (*UNMARKED, "srun")  # after SIGTERM, they would wait for each other
@@ -52,12 +52,27 @@ class State:
     def create(self):
         try:
             self.path.mkdir(parents=True)
+            # Locked until this process ends (refuse_running_up).
+            self.lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(self.lock, fcntl.LOCK_EX)
             self.files.mkdir()
         except FileExistsError:
             self.refuse_existing()
         except OSError as error:
             shutil.rmtree(self.path, ignore_errors=True)
             raise Problem(f"{self.path}: cannot create the state directory: {error.strerror}") from None
+
+    def refuse_running_up(self):
+        """Raises a Problem if the process that builds the lab still runs: it would continue to create resources that
+        nobody removes."""
+        lock = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Problem(f"`up` or `regression` of the lab \"{self.name}\" still runs; interrupt it (Ctrl-C), which "
+                          "removes the lab, or wait until it ends") from None
+        finally:
+            os.close(lock)
 
     def option(self):
         """The option that selects this lab on the command line."""
@@ -72,6 +87,9 @@ class State:
             if self.path.exists():
                 raise Problem(self.incomplete()) from None
             raise Problem(f"the lab \"{self.name}\" is not up; `testbeds/lab up{self.option()}` builds it") from None
+        except ValueError as error:
+            raise Problem(f"{file}: not a JSON file: {error}; `testbeds/lab down{self.option()}` removes the "
+                          "lab") from None
         except OSError as error:
             raise Problem(f"{file}: {error.strerror}; run the command as root (sudo)") from None
 
@@ -114,12 +132,16 @@ class State:
             out.write(json.dumps(line) + "\n")
 
     def lines(self, file):
-        """The lines of a file. An incomplete last line is ignored."""
+        """The lines of a file that are objects. Others are ignored: a full disk leaves incomplete lines."""
         try:
-            text = (self.path / file).read_text(encoding="utf-8")
-        except FileNotFoundError:
+            text = (self.path / file).read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, NotADirectoryError):
             return []
-        return [json.loads(line) for line in text.split("\n")[:-1]]
+        found = []
+        for line in text.split("\n")[:-1]:
+            with contextlib.suppress(ValueError):
+                found.append(json.loads(line))
+        return [one for one in found if isinstance(one, dict)]
 
     # Namespaces
 
@@ -216,7 +238,10 @@ class State:
             if (NAMESPACES / name).exists():
                 say_foreign_processes(name)
                 run("ip", "netns", "del", name)
-        shutil.rmtree(self.path)
+        if self.path.is_dir():
+            shutil.rmtree(self.path)
+        else:
+            self.path.unlink()
 
 
 def say_foreign_processes(namespace):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command `status`."""
 
+import http.client
+
 import appliance
 import faults
 import slurm
@@ -19,6 +21,8 @@ def show_status(state):
     fabric = Fabric(lab["fabric"])
     print(f"Lab {state.name}: {len(fabric.switches)} switches, {len(fabric.hosts)} hosts, "
           f"{len(fabric.links)} links; state in {state.path}")
+    if not lab.get("complete"):
+        print(f"Warning: {state.incomplete()}")
     missing = [name for name in state.namespaces() if not namespace_exists(name)]
     if missing:
         print(f"Missing namespaces: {', '.join(missing)}; build the lab again (`testbeds/lab down{state.option()}`, "
@@ -34,8 +38,8 @@ def show_status(state):
         print(f"Failed jobs: {', '.join(failed)}; `testbeds/lab traffic{state.option()} start` starts all jobs again")
     try:
         health = appliance.get(lab["http"], "/api/v1/health")
-        print(f"Appliance: {health.get('status', health)}")
-    except (OSError, ValueError) as error:
+        print(f"Appliance: {health.get('state')}; problems: {'; '.join(health.get('problems', ())) or 'none'}")
+    except (OSError, ValueError, http.client.HTTPException) as error:
         print(f"Appliance: no answer on 127.0.0.1:{lab['http']}: {error}")
 
 

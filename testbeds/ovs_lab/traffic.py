@@ -42,6 +42,10 @@ def check_jobs(jobs, with_slurm, hosts):
         if not isinstance(one, dict):
             raise Problem(f"job {number}: expected an object with the keys `name`, `hosts` and `phases`")
         where = f"job {one.get('name', number)}"
+        if not isinstance(one.get("name", "job"), str) or not one.get("name", "job"):
+            raise Problem(f"{where}: `name` is {one['name']!r}; expected a text")
+        if type(one.get("id", number)) is not int:  # True is an int
+            raise Problem(f"{where}: `id` is {one['id']!r}; expected a whole number")
         if "hosts" in one:
             check_hosts(where, one["hosts"], hosts)
         elif not with_slurm:
@@ -53,6 +57,11 @@ def check_jobs(jobs, with_slurm, hosts):
         if not isinstance(phases, list) or not phases or not all(
                 isinstance(phase, dict) and "collective" in phase for phase in phases):
             raise Problem(f"{where}: expected the key `phases` with a list of objects that have the key `collective`")
+    for key in ("name", "id"):
+        values = [one[key] for one in with_defaults(jobs or ())]
+        if twice := [value for value in dict.fromkeys(values) if values.count(value) > 1]:
+            raise Problem(f"two jobs have the `{key}` {twice[0]!r} (without `{key}`, a job has its position in the "
+                          "list)")
 
 
 def check_hosts(where, text, hosts):

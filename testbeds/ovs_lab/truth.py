@@ -8,6 +8,7 @@ import re
 SCHEMA_VERSION = 2  # as in sim/run/write_truth.cc
 SECOND = 10**9
 TIERS_OF_SWITCHES = 2
+MOST_HOSTS = 10_000  # that a range can name; more than a lab can have
 COUNTER_PERIOD_NS = SECOND  # exporter.PERIOD
 # The files of the endpoints of earlier starts: EARLIER/NUMBER/, with the time of their end in STOPPED.
 EARLIER, STOPPED = "earlier", "stopped_ns"
@@ -62,6 +63,8 @@ def expand(text):
             continue
         for span in match.group(2).split(","):
             first, _, last = span.partition("-")
+            if int(last or first) - int(first) >= MOST_HOSTS:
+                raise ValueError(f"{span}: more than {MOST_HOSTS} hosts")
             names += [f"{match.group(1)}{number:0{len(first)}}{match.group(3)}"
                       for number in range(int(first), int(last or first) + 1)]
     return names

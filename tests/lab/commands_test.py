@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -25,7 +26,10 @@ import appliance
 import build
 import capture
 import commands
+import effects
+import fabric as fabrics
 import fault_kinds
+import faults
 import regression
 import score
 import state as states
@@ -35,6 +39,7 @@ from fabric import Fabric
 from problem import Problem
 
 LAB = pathlib.Path(commands.__file__).resolve().parents[1] / "lab"
+CAMPAIGN = LAB.with_name("lab_campaign")
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -117,6 +122,7 @@ class ArgumentsTest(Folder):
         for text, words in (("{", "jobs.json: not a JSON file: "), ("", "not a JSON file"), ("[]", "expected a list"),
                             ("{}", "expected a list"), ("5", "expected a list"), ('{"jobs": {}}', "expected a list")):
             self.assertIn(words, self.problem(commands.read_jobs, self.file(text)))
+        self.assertIn("not a JSON file", self.problem(commands.read_jobs, self.file("[" * 100_000)))
         (self.folder / "jobs.json").write_bytes(b"\xff")
         self.assertIn("not a JSON file", self.problem(commands.read_jobs, self.folder / "jobs.json"))
         self.assertIn("No such file", self.problem(commands.read_jobs, self.folder / "missing"))
@@ -127,14 +133,27 @@ class ArgumentsTest(Folder):
         traffic.check_jobs([good], False, self.fabric.hosts)
         for change, words in (({"hosts": "host9"}, "job a b: `hosts`: the lab has no host 'host9'"),
                               ({"hosts": ""}, "the lab has no host ''"), ({"hosts": ["host0"]}, "in one string"),
-                              ({"hosts": "host[a-b]"}, "in one string"), ({"phases": []}, "expected the key `phases`"),
+                              ({"hosts": "host[a-b]"}, "in one string"),
+                              ({"hosts": "host[0-999999999999]"}, "in one string"),
+                              ({"phases": []}, "expected the key `phases`"),
+                              ({"name": 5}, "job 5: `name` is 5; expected a text"), ({"name": ""}, "expected a text"),
+                              ({"id": "7"}, "`id` is '7'; expected a whole number"),
                               ({"phases": [{}]}, "`collective`"), ({"phases": 1}, "`phases`")):
             self.assertIn(words, self.problem(traffic.check_jobs, [good | change], False, self.fabric.hosts))
+        for first, second, words in (({}, {"id": 3}, "two jobs have the `name` 'a b'"),
+                                     ({}, {"name": "c", "id": 1}, "two jobs have the `id` 1")):
+            self.assertIn(words, self.problem(traffic.check_jobs, [good | first, good | second], False,
+                                              self.fabric.hosts))
         self.assertIn("job 1: expected an object", self.problem(traffic.check_jobs, [5], False, self.fabric.hosts))
 
     def test_jobs_without_a_name_or_id_get_those_of_the_endpoint(self):
         self.assertEqual(traffic.with_defaults([{"hosts": "host0"}, {"name": "a", "id": 9}]),
                          [{"name": "job1", "id": 1, "hosts": "host0"}, {"name": "a", "id": 9}])
+
+    def test_a_program_that_prints_no_topology_is_a_problem(self):
+        for output in ("", "{}", "[]", "text"):
+            with mock.patch.object(fabrics, "run", return_value=output):
+                self.assertIn("with --rocescope", self.problem(fabrics.generate, "/bin/true", 2, 2, 4, "1G"))
 
     def test_ports_that_are_in_use_are_found_before_the_lab_is_built(self):
         with socket.socket() as one:
@@ -156,8 +175,11 @@ class FaultValuesTest(Folder):
     def test_the_message_names_the_fault_and_what_is_expected(self):
         for words, expected in ((("loss", "leaf0:spine0", "200%"), "fault loss: 200%: expected a percentage above 0%"),
                                 (("delay", "leaf0:spine0", "-1ms"), "fault delay: -1ms: expected a time from 100us"),
-                                (("burst", "host0:host1", "10%"), "10%: expected a rate of at least 1 bit/s"),
+                                (("burst", "host0:host1", "10%"), "10%: expected a rate from 1k to 100G"),
                                 (("rate", "leaf0:spine0", "0.5"), "0.5: expected a rate"),
+                                (("rate", "leaf0:spine0", "9" * 400), "expected a rate from 1k to 100G"),
+                                (("rate", "leaf0:spine0", "1"), "expected a rate from 1k to 100G"),
+                                (("flap", "leaf0:spine0", "9" * 400), "expected a time from 100ms to 3600s"),
                                 (("burst", "host0", "1M"), "host0: expected two different hosts"),
                                 (("burst", "host0:host0", "1M"), "expected two different hosts"),
                                 (("blackhole", "leaf0", "host9"), "host9: no such host; the lab has host0, "),
@@ -206,12 +228,100 @@ class StateTest(Folder):
             build.up(states.State("lab"), options)
         self.assertEqual(os.listdir(self.folder / "labs"), [])
 
+    def test_damaged_files_do_not_prevent_the_removal(self):
+        state = self.lab()
+        (state.path / "lab.json").write_text("{")
+        with self.assertRaisesRegex(Problem, "lab.json: not a JSON file.*`testbeds/lab down` removes the lab"):
+            state.require()
+        (state.path / "resources.jsonl").write_text('{"namespace": "lab-wires"}\n{"namespa\n5\n')
+        self.assertEqual(state.namespaces(), ["lab-wires"])
+        with mock.patch.object(states, "NAMESPACES", self.folder):
+            state.remove()
+        self.assertEqual(os.listdir(self.folder / "labs"), [])
+        (self.folder / "labs/lab").write_text("")
+        state.remove()
+        self.assertEqual(os.listdir(self.folder / "labs"), [])
+
+    def test_a_lab_is_not_removed_while_it_is_built(self):
+        builder = states.State("lab")
+        builder.create()
+        with self.assertRaisesRegex(Problem, "`up` or `regression` of the lab \"lab\" still runs"):
+            commands.run_down(argparse.Namespace(name="lab"))
+        self.assertTrue(builder.path.exists())
+        os.close(builder.lock)
+        commands.run_down(argparse.Namespace(name="lab"))
+        self.assertFalse(builder.path.exists())
+
     def test_an_endpoint_that_ends_is_a_problem_with_its_last_words(self):
         state = self.lab()
         (state.files / "endpoint-host0.log").write_text("plan.yaml:1:2: two jobs have the id 1\n")
         (state.files / "plan.yaml").write_text(json.dumps({"jobs": traffic.default_jobs(self.fabric)}))
         with self.assertRaisesRegex(Problem, "the endpoint of host0 has ended; .*two jobs have the id 1"):
             traffic.wait_for_logs(state, self.fabric, {"host0": mock.Mock(poll=lambda: 3)})
+
+
+class FaultsTest(Folder):
+    """Injected faults whose processes are replaced."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = self.lab()
+        self.enterContext(mock.patch.object(self.state, "start"))
+
+        def started(state, number, process):
+            content = faults.all_of(state)[number]
+            content["truth"]["start_ns"] = 1
+            faults.path_of(state, number).write_text(json.dumps(content))
+        self.enterContext(mock.patch.object(faults, "wait_for_start", started))
+
+    def inject(self, name, place, value=None):
+        return faults.inject(self.state, name, place, value, None)
+
+    def test_two_faults_cannot_change_the_same_thing(self):
+        for number, words in enumerate((("loss", "leaf0:spine1"), ("loss", "spine1:leaf0"),
+                                        ("bit-errors", "leaf0:spine1"), ("flap", "leaf0:spine0"),
+                                        ("mtu", "leaf0", "500"), ("straggler", "host0")), 1):
+            self.assertEqual(self.inject(*words), number)
+        for words in (("loss", "leaf0:spine1", "9%"), ("down", "leaf0:spine0"), ("switch-down", "spine0"),
+                      ("mtu", "leaf0", "400"), ("straggler", "host0", "9")):
+            with self.assertRaisesRegex(Problem, "is active at the same place; .*`testbeds/lab heal [1-6]`"):
+                self.inject(*words)
+        self.assertEqual(len(faults.all_of(self.state)), 6)
+
+    def test_a_fault_that_did_not_start_does_not_start_later(self):
+        with mock.patch.object(faults, "wait_for_start", side_effect=KeyboardInterrupt), \
+                self.assertRaises(KeyboardInterrupt):
+            self.inject("down", "leaf0:spine0")
+        self.state.start.return_value.terminate.assert_called_once()
+
+    def test_a_fault_whose_process_has_ended_is_not_signalled(self):
+        self.inject("down", "leaf0:spine0")
+        content = faults.all_of(self.state)[1] | {"pid": os.getpid()}
+        faults.path_of(self.state, 1).write_text(json.dumps(content))
+        with mock.patch.object(self.state, "processes", return_value={}), \
+                self.assertRaisesRegex(Problem, "fault 1 cannot be ended, because its process has ended"):
+            faults.heal(self.state)
+
+    def test_an_effect_that_fails_is_ended(self):
+        effect = mock.Mock(benign=False, visible_at_once=True, truth={}, last=None)
+        effect.tick.side_effect = Problem("the endpoint has ended by itself")
+        effect.affected.return_value = None
+        self.inject("slow-endpoint", "host0")
+        with mock.patch.object(faults.signal, "signal"), \
+                mock.patch.object(faults.traffic, "failed_jobs", return_value=[]), \
+                mock.patch.object(faults.fault_kinds, "make", return_value=effect):
+            faults.Runner(self.state, 1).run()
+        effect.end.assert_called_once()
+        fault = faults.all_of(self.state)[1]
+        self.assertIn("end_ns", fault["truth"])
+        self.assertEqual(fault["problem"], "ended early: the endpoint has ended by itself")
+
+    def test_routing_uses_a_link_that_no_longer_flaps(self):
+        flapping = effects.Flapping(self.state, self.fabric, [self.fabric.links[0]], 4)
+        flapping.is_up, flapping.reroute_at = True, time.monotonic() + 1
+        with mock.patch.object(flapping, "reroute") as reroute:
+            flapping.end()
+        reroute.assert_called_once()
 
 
 class CaptureTest(Folder):
@@ -238,6 +348,30 @@ class CaptureTest(Folder):
             self.capture((1, 2, "loss", "leaf0:leaf1", "1%"))
         self.assertFalse(self.run_folder.exists())
 
+    def test_planned_faults_at_the_same_place_do_not_overlap(self):
+        with self.assertRaisesRegex(Problem, "the faults loss leaf0:spine1 and loss leaf0:spine1 are active at the"):
+            self.capture((1, 5, "loss", "leaf0:spine1", "1%"), (5, 2, "loss", "leaf0:spine1", "2%"))
+        self.assertFalse(self.run_folder.exists())
+        capture.check_planned(self.state, self.fabric, [(1, 4, "loss", "leaf0:spine1", "1%"),
+                                                        (5, 2, "loss", "leaf0:spine1", "2%"),
+                                                        (1, 9, "loss", "spine1:leaf0", "2%")])
+
+    def test_a_fault_between_the_last_step_and_the_end_is_injected(self):
+        maps = mock.MagicMock()
+        with mock.patch.object(capture.wires, "maps", maps), \
+                mock.patch.object(capture, "read_flows", return_value={}), \
+                mock.patch.object(capture.faults, "inject") as inject:
+            capture.record(self.state, self.fabric, mock.Mock(poll=lambda: None), 0.2,
+                           [(0.1, 5, "down", "leaf0:spine0", None)])
+        inject.assert_called_once_with(self.state, "down", "leaf0:spine0", None, 5)
+
+    def test_a_failed_capture_removes_the_directory_that_it_created(self):
+        with mock.patch.object(capture, "record_run", side_effect=FULL), self.assertRaises(Problem):
+            self.capture()
+        self.assertFalse(self.run_folder.exists())
+        with self.assertRaisesRegex(Problem, "the name of the directory is empty"):
+            capture.prepare("")
+
     def test_a_failed_capture_leaves_only_other_files(self):
         self.run_folder.mkdir()
         (self.run_folder / "notes").write_text("mine")
@@ -260,6 +394,34 @@ class CaptureTest(Folder):
                 self.assertRaisesRegex(Problem, "the recorder failed with exit code 1; .*Unable to write output"):
             self.capture()
         process.terminate.assert_called_once()
+
+
+class CampaignTest(Folder):
+    def run_campaign(self, code, message, *words):
+        done = subprocess.run([CAMPAIGN, *words], capture_output=True, text=True)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
+    def test_invalid_numbers(self):
+        for option in ("--runs=-1", "--healthy=x"):
+            self.run_campaign(2, "must be a whole number of at least 0", "-d", self.folder, option)
+        for option in ("--seconds=0", "--healthy-seconds=nan"):
+            self.run_campaign(2, "is not a number above 0", "-d", self.folder, option)
+        self.run_campaign(2, "--runs and --healthy are both 0", "-d", self.folder, "--runs", "0", "--healthy", "0")
+
+    def test_captures_that_cannot_be_scored(self):
+        (self.folder / "runs/loss-0").mkdir(parents=True)
+        self.run_campaign(3, "runs/loss-0 is skipped: it has no run.json", "-d", self.folder, "--rescore", "/bin/true")
+        (self.folder / "runs/loss-0/run.json").write_text("{}")
+        self.run_campaign(3, "/missing: not an executable file", "-d", self.folder, "--rescore", "/missing")
+        self.run_campaign(3, "runs/loss-0: exit code 0, and no score as JSON: no message", "-d", self.folder,
+                          "--rescore", "/bin/true")
+        (self.folder / "scores").mkdir(exist_ok=True)
+        for text in ("{", "[]", "{}", '{"false": 1}', '{"false": [], "faults": [], "measures": 5}'):
+            (self.folder / "scores/loss-0.json").write_text(text)
+            self.run_campaign(3, "scores/loss-0.json: not a score of a run", "-d", self.folder, "--rescore",
+                              "/bin/true")
 
 
 class ScoreTest(Folder):
