@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analytics/diagnosis/link_balance.h"
+#include "analytics/diagnosis/reordering.h"
 #include "analytics/diagnosis/spraying.h"
 
 namespace rocescope {
@@ -201,6 +202,11 @@ bool DiagnosisInput::IsReadAtWindowEnds(const Entity& entity, Metric metric) con
 bool DiagnosisInput::is_spraying() const {
   if (!is_spraying_) is_spraying_ = IsSpraying(parts_.paths);
   return *is_spraying_;
+}
+
+const Reordering& DiagnosisInput::reordering() const {
+  if (!reordering_) reordering_ = std::make_shared<const Reordering>(FindReordering(*this));
+  return *reordering_;
 }
 
 const Balances& DiagnosisInput::link_balances() const {

@@ -27,6 +27,8 @@
 
 namespace rocescope {
 
+struct Reordering;
+
 // All references must outlive the DiagnosisInput.
 struct DiagnosisParts {
   const topology::Fabric& fabric;
@@ -129,6 +131,9 @@ class DiagnosisInput {
   // See spraying.h. Computed on first use, like link_balances.
   bool is_spraying() const;
 
+  // See reordering.h. Computed on first use.
+  const Reordering& reordering() const;
+
   // See link_balance.h. Computed on first use, so that the object belongs to one thread.
   const Balances& link_balances() const;
 
@@ -142,6 +147,7 @@ class DiagnosisInput {
   Duration reading_period_{};
   size_t link_state_windows_ = 1;
   mutable std::shared_ptr<const Balances> link_balances_;
+  mutable std::shared_ptr<const Reordering> reordering_;
   mutable std::optional<bool> is_spraying_;
   mutable std::optional<bool> do_most_coincide_;
 };

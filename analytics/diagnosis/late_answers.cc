@@ -91,7 +91,7 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
   const Row shared_least = SharedDelays(input, DelayKind::kTurnaround, Of::kLeast);
   const Row shared_most = SharedDelays(input, DelayKind::kTurnaround, Of::kMost);
   const size_t nics = CountDelays(input, DelayKind::kTurnaround);
-  const ReorderedEnds reordered = EndsOfReordered(input);
+  const Reordering& reordered = input.reordering();
   for (const auto& [key, measured] : input.parts().delays) {
     if (key.kind != DelayKind::kTurnaround) continue;
     const PortIndex own = fabric.nic(key.to).port;

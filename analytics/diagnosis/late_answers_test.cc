@@ -236,7 +236,7 @@ TEST_F(LateAnswersTest, OneLateWindowIsNothing) {
   EXPECT_TRUE(Found().empty());
 }
 
-// A busy CPU delays the answers of a moment, which ends in the next window.
+// A busy CPU delays all responses for a short time, which can extend into the next window.
 TEST_F(LateAnswersTest, TwoLateWindowsCanBeOneMoment) {
   Takes(8, 9, {.least = 2000, .next_most = 30'000}, 9000);
   EXPECT_TRUE(Found().empty());

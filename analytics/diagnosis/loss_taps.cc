@@ -12,7 +12,7 @@ using topology::PortIndex;
 
 Naks NaksOf(const DiagnosisInput& input) {
   const auto other = OtherWays(input.parts().connections);
-  const std::map<FlowKey, Overtaken> overtaken = OvertakenPackets(input);
+  const std::map<FlowKey, Overtaken>& overtaken = input.reordering().flows;
   Naks naks;
   for (const auto& [flow, windows] : input.parts().losses.losses()) {
     const auto refused = other.find(flow);

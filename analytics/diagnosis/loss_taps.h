@@ -21,7 +21,7 @@ struct Naks {
   size_t last() const { return by_window.rbegin()->first; }
 };
 
-// Without those of flows whose packets were overtaken (reordering.h).
+// Returns the NAKs, except those of flows whose packets were reordered (reordering.h).
 Naks NaksOf(const DiagnosisInput& input);
 
 // The part of its path on which a flow lost packets, according to the taps.

@@ -164,9 +164,9 @@ bool IsAsBefore(const Row& row, const SwitchOutage& outage) {
   return then <= kAccident || static_cast<double>(then) <= 2 * usual;
 }
 
-// Whether several NICs that had no timeouts before had some when the switch went down, and more
-// than by the rate before. The next packet reveals a single lost one; a timeout means that no
-// packet followed.
+// Whether several NICs without earlier timeouts had one when the switch went down, and more NICs
+// than the rate of timeouts before explains. A later packet reveals a single lost one; a timeout
+// means that no packet followed.
 bool DidNicsTimeOut(const DiagnosisInput& input, const SwitchOutage& outage) {
   constexpr size_t kSeveral = 2;
   constexpr double kMore = 2;  // than expected
@@ -177,15 +177,17 @@ bool DidNicsTimeOut(const DiagnosisInput& input, const SwitchOutage& outage) {
     if (!input.HasMetric(entity, Metric::kLocalAckTimeout)) continue;
     const Row row = input.Growth(entity, Metric::kLocalAckTimeout);
     const auto [first, last] = NoticeWindowsOf(outage, row.size());
-    const auto timed_out = [&](size_t from, size_t behind) {
-      return std::any_of(row.begin() + static_cast<ptrdiff_t>(from),
-                         row.begin() + static_cast<ptrdiff_t>(behind),
-                         [](uint64_t count) { return count > 0; });
+    const auto windows_with_timeouts = [&](size_t from, size_t behind) {
+      return static_cast<size_t>(std::count_if(row.begin() + static_cast<ptrdiff_t>(from),
+                                               row.begin() + static_cast<ptrdiff_t>(behind),
+                                               [](uint64_t count) { return count > 0; }));
     };
-    if (timed_out(0, first)) {
-      expected += static_cast<double>(last + 1 - first) / static_cast<double>(first);
-    } else {
-      nics += timed_out(first, last + 1);
+    const size_t before = windows_with_timeouts(0, first);
+    const size_t length = last + 1 - first;
+    if (before == 0) {
+      nics += windows_with_timeouts(first, last + 1) > 0;
+    } else if (before <= length) {  // others have timeouts all the time
+      expected += static_cast<double>(length) / static_cast<double>(first);
     }
   }
   return nics >= kSeveral && static_cast<double>(nics) > kMore * expected;

@@ -236,7 +236,7 @@ std::vector<uint32_t> ThoseThatLose(const DiagnosisInput& input, const ObservedB
     if (at != explained.end()) of_all[IsReceiver(role)].push_back(std::max(more, 0.0));
   }
   const double usual = UsualCount(std::move(of_all));
-  const ReorderedEnds reordered = EndsOfReordered(input);
+  const Reordering& reordered = input.reordering();
   std::vector<uint32_t> losing;
   for (const auto& [role, more] : left) {
     const std::set<NicIndex>& without_loss =
@@ -399,8 +399,8 @@ double PriorOf(const Passed& passed, const std::map<uint32_t, double>& certainti
   return std::pow(kAbsent, absent);
 }
 
-// For each sending port, the NAKs for packets that passed it and were lost elsewhere, according to
-// the taps on the paths of their flows.
+// For each sending port, the share of NAKs whose packets passed it and were lost elsewhere,
+// according to the taps on the paths of their flows.
 std::map<PortIndex, double> LossesElsewhere(const DiagnosisInput& input) {
   std::map<PortIndex, double> elsewhere;
   const Naks naks = NaksOf(input);
@@ -412,7 +412,7 @@ std::map<PortIndex, double> LossesElsewhere(const DiagnosisInput& input) {
     const std::vector<PortIndex>& way = path.intervals.front().certain;
     const Between between = BetweenTaps(input, way, path.flow, lost->second);
     for (size_t i = 0; i < way.size(); ++i) {
-      if (!between.Contains(i)) elsewhere[way[i]] += lost->second;
+      if (!between.Contains(i)) elsewhere[way[i]] += lost->second / naks.all;
     }
   }
   return elsewhere;
@@ -439,8 +439,10 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
   const std::map<PortIndex, double> elsewhere = LossesElsewhere(input);
   for (auto& [port, bytes] : passed) {
     const auto lost = elsewhere.find(port);
-    const double contradicting = lost == elsewhere.end() ? 0 : std::min(lost->second, kMostVotes);
-    const double prior = PriorOf(bytes, certainties) * std::pow(kWrongTap, contradicting);
+    const double contradicting = lost == elsewhere.end() ? 0 : kMostVotes * lost->second;
+    // Above 0, so that some link is the most likely one.
+    const double prior = std::max(PriorOf(bytes, certainties) * std::pow(kWrongTap, contradicting),
+                                  std::numeric_limits<double>::min());
     exposed.push_back({.kind = FaultKind::kGrayLoss,
                        .place = {.kind = PlaceKind::kLink,
                                  .index = input.fabric().port(port).link,

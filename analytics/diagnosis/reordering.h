@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that later packets of their flow overtook between two taps.
+// Flows whose packets are overtaken by later ones between two taps.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 
@@ -12,19 +13,25 @@ namespace rocescope {
 struct Overtaken {
   topology::NodeIndex after = topology::kNone;   // the last switch that they passed in order
   topology::NodeIndex before = topology::kNone;  // the first switch at which they were late
-  double packets = 0;
+  double packets = 0;                            // number of overtaken packets
 };
 
-// Returns the flows whose packets were reordered and not lost, although receivers sent NAKs for
-// them: no evidence of loss. Empty if too few packets were reordered, or if switches spray packets.
-std::map<FlowKey, Overtaken> OvertakenPackets(const DiagnosisInput& input);
-
-// The NICs at the ends of these flows. They count NAKs and packets out of sequence without a loss,
-// and the receivers respond to a packet only after those that it overtook.
-struct ReorderedEnds {
+// The flows whose packets were reordered, not lost, and the windows in which they were. NAKs for
+// packets of these flows are no evidence of loss.
+struct Reordering {
+  std::map<FlowKey, Overtaken> flows;
+  double packets = 0;
+  size_t first = 0;  // windows, by row index
+  size_t last = 0;
+  size_t detected_at = 0;  // the first window in which there are enough packets and windows
+  // NICs most of whose retransmitted and late packets belong to these flows. They count NAKs and
+  // packets out of sequence without a loss, and the receivers respond to a packet only after those
+  // that it overtook.
   std::set<topology::NicIndex> senders;
   std::set<topology::NicIndex> receivers;
 };
-ReorderedEnds EndsOfReordered(const DiagnosisInput& input);
+
+// Without flows if too few packets were reordered, or if switches spray packets.
+Reordering FindReordering(const DiagnosisInput& input);
 
 }  // namespace rocescope

@@ -75,6 +75,39 @@ TEST_F(ReorderingTest, OneMomentIsNoFault) {
   EXPECT_TRUE(Found().empty());
 }
 
+TEST_F(ReorderingTest, LossesAfterOneMomentAreNoFault) {
+  OvertakesBoth(8, 9, 50);
+  for (size_t w = 10; w < 15; ++w) Loses(First(), "leaf0", w, 10);
+  EXPECT_TRUE(Found().empty());
+}
+
+// The tap at spine0 sees the flow until it changes its path.
+TEST_F(ReorderingTest, LossesOfAFlowThatChangesItsPathAreNoFault) {
+  FlowPath path = PathVia({"host2", "leaf0", "spine0", "leaf2", "host10"}, 9, 0, 9);
+  const FlowPath then = PathVia({"host2", "leaf0", "spine1", "leaf2", "host10"}, 9, 10);
+  path.intervals.push_back(then.intervals.front());
+  paths_.push_back(path);
+  for (size_t w = 0; w < kWindows; ++w) {
+    Sees("leaf0", path.flow, 0, 16, w);
+    if (w < 10) Sees("spine0", path.flow, 0, 16, w);
+    Sees("leaf2", path.flow, 2, 14, w);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+// Two of the packets of a window arrive at the second tap in the next one.
+TEST_F(ReorderingTest, PacketsCanArriveInTheNextWindow) {
+  for (size_t w = 6; w < 14; ++w) {
+    const uint32_t overtaken = w < 8 ? 0 : 3;
+    Sees("leaf0", First(), 0, 24, w);
+    Sees("leaf2", First(), overtaken, w == 6 ? 22 : 24, w);
+  }
+  Sees("leaf2", First(), 0, 2, 14);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(8));
+}
+
 TEST_F(ReorderingTest, NinePacketsAreTooFew) {
   for (size_t w = 8; w < 11; ++w) Overtakes(First(), "leaf0", w, 3);
   EXPECT_TRUE(Found().empty());
@@ -119,6 +152,20 @@ TEST_F(ReorderingTest, NaksOfReorderedFlowsAreNotAttributedToALoss) {
   EXPECT_TRUE(DiagnosisTest::Found(DetectUncountedLoss).empty());
   ASSERT_EQ(Diagnosed().size(), 1u);
   EXPECT_EQ(Diagnosed()[0].kind, FaultKind::kReordering);
+}
+
+// Most losses of the NIC are those of another flow.
+TEST_F(ReorderingTest, LossesOfOtherFlowsOfANicCount) {
+  OvertakesBoth(8, 12, 3);
+  EXPECT_TRUE(In([&](const DiagnosisInput& input) {
+    return input.reordering().senders.contains(NicOf("host0"));
+  }));
+  Goes({"host0", "leaf0", "spine1", "leaf3", "host13"}, 7);
+  const FlowKey other = Flow("host0", "host13", 7);
+  for (size_t w = 8; w < 12; ++w) Loses(other, "leaf0", w, 9);
+  EXPECT_FALSE(In([&](const DiagnosisInput& input) {
+    return input.reordering().senders.contains(NicOf("host0"));
+  }));
 }
 
 // The response to a packet that arrives too early is sent after that to the overtaken one.

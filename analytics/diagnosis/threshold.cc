@@ -39,7 +39,8 @@ struct FillLevel {
   uint64_t bytes = 0;  // highest fill level in bytes
   uint64_t most = 0;   // highest, also of neighbouring windows if not read at window ends
   bool acted = false;  // the switch marked or paused
-  uint64_t count = 0;  // of marks or pauses in the window, or in the last one if it has none
+  uint64_t count = 0;  // marks or pauses in the window or, if none, in the previous one; 0 if not
+                       // `acted`
   bool is_read_at_window_ends = true;
 };
 
@@ -149,7 +150,9 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
                            .window = w,
                            .bytes = bytes[w],
                            .acted = has_acted,
-                           .count = acted[w] > 0 ? acted[w] : acted[last],
+                           .count = !has_acted     ? 0
+                                    : acted[w] > 0 ? acted[w]
+                                                   : acted[last],
                            .is_read_at_window_ends = spread == 0};
         const size_t behind = spread == 0 ? w + 1 : BehindNextReading(input, entity, watermark, w);
         for (size_t near = last; near < behind; ++near) {

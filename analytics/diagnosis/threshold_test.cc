@@ -145,8 +145,8 @@ TEST_F(LateMarksTest, ManyShortPeaksAreNoEvidence) {
   EXPECT_TRUE(Found().empty());
 }
 
-// A few marks each show that the other queues exceed the threshold for a short time only. Whoever
-// exceeds it for an even shorter time marks nothing, and does so each time, as jobs repeat.
+// A few marks show that the other queues exceed the threshold only briefly. A queue that exceeds it
+// even more briefly has no marks, in every iteration of the job.
 TEST_F(LateMarksTest, QueuesWithFewMarksAreNoMeasure) {
   for (size_t w = 0; w < kWindows; ++w) {
     Queue(Port("leaf1", "spine1"), w, 180'000, 4);

@@ -53,7 +53,8 @@ namespace rocescope {
       "Minimum number of windows that must agree on the minimum delay of a path before it is "     \
       "used as the normal delay.")                                                                 \
   ROW(latency_windows, uint32_t, 2, "windows", 1, 64,                                              \
-      "Minimum number of windows with a longer delay before the delay is reported.")               \
+      "Minimum number of windows with a longer delay before the delay is reported; for slow "      \
+      "receivers, one more.")                                                                      \
   ROW(latency_packets, uint32_t, 5, "packets", 1, 10000,                                           \
       "Minimum number of packets with a longer delay before the delay is reported.")               \
   /* Switches: switch_loss, threshold, late_cnps, hashing. */                                      \

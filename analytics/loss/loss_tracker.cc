@@ -48,7 +48,7 @@ std::vector<LossObservation> LossTracker::ObservationsOf(const FlowKey& flow, in
   if (at == sights_.end()) return sights;
   for (const Sight& sight : at->second.by_node) {
     LossObservation sum{.node = sight.node};
-    for (const SightWindow& one : sight.windows) {
+    for (const TapWindow& one : sight.windows) {
       if (one.window < from || one.window >= until) continue;
       sum.late += one.late;
       sum.retransmitted += one.retransmitted;
@@ -58,6 +58,16 @@ std::vector<LossObservation> LossTracker::ObservationsOf(const FlowKey& flow, in
     if (sum.late > 0 || sum.retransmitted > 0) sights.push_back(sum);
   }
   return sights;
+}
+
+std::vector<TapWindows> LossTracker::TapsOf(const FlowKey& flow) const {
+  std::vector<TapWindows> taps;
+  const auto at = sights_.find(flow);
+  if (at == sights_.end()) return taps;
+  for (const Sight& sight : at->second.by_node) {
+    taps.push_back({.node = sight.node, .windows = sight.windows});
+  }
+  return taps;
 }
 
 // Evicts flows without any remembered window; runs at most once per window.
@@ -107,11 +117,11 @@ void LossTracker::AddSight(const FlowRecord& record, int64_t window) {
     sight = by_node.insert(sight, Sight{.node = node});
   }
   const size_t before = sight->windows.size();
-  SightWindow* const most = EntryOf(sight->windows, window);
+  TapWindow* const most = EntryOf(sight->windows, window);
   sight_windows_ += sight->windows.size() - before;
   if (most == nullptr) return;
-  SightWindow alone{.window = window};
-  SightWindow& told = CountsOfTap(sight->sources, record, alone);
+  TapWindow alone{.window = window};
+  TapWindow& told = CountsOfTap(sight->sources, record, alone);
   told.late += late;
   told.retransmitted += retransmitted;
   told.packets += static_cast<uint32_t>(record.packets);

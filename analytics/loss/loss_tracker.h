@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "base/time.h"
@@ -38,6 +39,20 @@ struct LossObservation {
   friend bool operator==(const LossObservation&, const LossObservation&) = default;
 };
 
+// What the tap at a switch observed in one window, in the intervals with late or retransmitted
+// packets; the fields are those of LossObservation.
+struct TapWindow {
+  int64_t window = 0;  // window number since the epoch
+  uint32_t late = 0;
+  uint32_t retransmitted = 0;
+  uint32_t packets = 0;
+  int32_t missing = 0;
+};
+struct TapWindows {
+  topology::NodeIndex node = topology::kNone;
+  std::span<const TapWindow> windows;  // ascending
+};
+
 struct LossTrackerOptions {
   Duration window = std::chrono::seconds(1);  // length of an analysis window
   size_t flows = size_t{1} << 17;             // flows with any loss
@@ -61,6 +76,8 @@ class LossTracker {
   // until), unordered. Empty: no tap with a known location observed the flow.
   std::vector<LossObservation> ObservationsOf(const FlowKey& flow, int64_t from,
                                               int64_t until) const;
+  // Returns the same in all windows, by window and switch. Valid until the next call of Add.
+  std::vector<TapWindows> TapsOf(const FlowKey& flow) const;
   // Records dropped because the table was full of flows with loss or reordering in recent windows.
   uint64_t refused() const { return refused_; }
 
@@ -72,21 +89,14 @@ class LossTracker {
     uint8_t ttl = 0;
     LossWindow told;
   };
-  struct SightWindow {
-    int64_t window = 0;
-    uint32_t late = 0;
-    uint32_t retransmitted = 0;
-    uint32_t packets = 0;
-    int32_t missing = 0;
-  };
   struct SightSource {
     TapId tap = 0;
     uint8_t ttl = 0;
-    SightWindow told;
+    TapWindow told;
   };
   struct Sight {
     topology::NodeIndex node = topology::kNone;
-    std::vector<SightWindow> windows;  // ascending
+    std::vector<TapWindow> windows;  // ascending
     std::vector<SightSource> sources;
   };
   struct Sights {

@@ -38,7 +38,7 @@ struct FaultOptions {
   // degraded_rate: fraction of the rate that remains. straggler: slowdown (kStragglerFactor if
   // not above 1).
   double factor = 0.25;
-  SimTime delay = 0;  // added to the propagation delay; of affected frames if reordering
+  SimTime delay = 0;  // added to that of all frames or, for reordering, of affected ones
   SimTime period = kMillisecond;  // of a flap; the link is down for the first half
   double rate = 10e9;             // bit/s that a slow receiver accepts
   uint32_t mtu = 1500;            // bytes

@@ -20,8 +20,8 @@ constexpr FaultParameter kParameters[] = {
        return fmt::format("{}; straggler: {}", fault.factor, kStragglerFactor);
      }},
     {"delay",
-     "time that is added to the propagation delay (reordering: of affected frames), above 0 and at "
-     "most 1s",
+     "time that is added to the propagation delay of all frames (reordering: only of affected "
+     "frames), above 0 and at most 1s",
      nullptr},
     {"period",
      "time from one outage to the next, at least 2us; the link is down for the first half",

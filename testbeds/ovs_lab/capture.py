@@ -3,8 +3,10 @@
 
 import contextlib
 import json
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -93,7 +95,7 @@ def stop_recorder(process):
     try:
         return process.wait(END_SECONDS)
     except subprocess.TimeoutExpired:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # with its tcpdump processes
         return process.wait()
 
 
@@ -154,15 +156,17 @@ def record(state, fabric, process, seconds, planned):
 
 def write(state, lab, fabric, folder, recorder, start_ns, end_ns):
     shutil.copyfile(state.files / "topology.yaml", folder / "topology.yaml")
+    # NCCL writes a log for each process. The queue pairs are those that exist at the end.
+    *earlier, last = truth.starts_within(state.files, start_ns, end_ns)
     logs = {}
     for part in ("nccl", "rdma"):
-        logs[part] = any((state.files / part).iterdir())
+        logs[part] = any((last / part).iterdir())
         if logs[part]:
-            shutil.copytree(state.files / part, folder / part, dirs_exist_ok=True)
-    # NCCL writes a log for each process. The queue pairs are those that exist at the end.
-    for earlier in truth.starts_within(state.files, start_ns)[:-1]:
-        for log in (earlier / "nccl").glob("*.log"):
-            shutil.copyfile(log, folder / "nccl" / f"{log.stem}.{earlier.name}.log")
+            shutil.copytree(last / part, folder / part, dirs_exist_ok=True)
+    for start in earlier:
+        for log in (start / "nccl").glob("*.log"):
+            (folder / "nccl").mkdir(exist_ok=True)
+            shutil.copyfile(log, folder / "nccl" / f"{log.stem}.{start.name}.log")
     if slurm.is_used(state):
         (folder / "slurm.json").write_text(slurm.client(state, "squeue", "--json"))
     content = truth.build(state.name, fabric, traffic.plan_of(state), state.files, recorder,

@@ -191,7 +191,7 @@ class Delayed(OnWires):
         self.relays = []
 
     def claims(self):
-        return [f"the delay of {port.full_name}" for port in self.ports]
+        return [f"the far end of {port.full_name}" for port in self.ports]
 
     def names(self, port):
         return f"r{port.index}", f"s{port.index}"
@@ -323,6 +323,9 @@ class NicDown(LinksDown):
         super().__init__(state, fabric, [fabric.link_of[host.nic.full_name]])
         self.host = host
 
+    def claims(self):
+        return [*super().claims(), f"the endpoint of {self.host.name}"]
+
     def set_silent(self, is_silent):
         """A host that is down exports no counters."""
         with self.state.changed_conditions() as conditions:
@@ -410,6 +413,9 @@ class Swapped(LinksDown):
         self.real = fabric.rewired([self.ends])
         self.ports = [fabric.ports[name] for port in self.ends for name in (port, fabric.ports[port].peer)]
         self.plug_at = None
+
+    def claims(self):
+        return super().claims() + [f"the far end of {port.full_name}" for port in self.ports]
 
     def plug(self, fabric):
         for port in self.ports:
@@ -544,6 +550,9 @@ class Killed(Effect):
     def __init__(self, state, fabric, host):
         super().__init__(state, fabric)
         self.host = host
+
+    def claims(self):
+        return [f"the endpoint of {self.host.name}"]
 
     def begin(self):
         stop_endpoint(self.state, self.host)

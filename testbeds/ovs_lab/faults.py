@@ -7,11 +7,13 @@
 faults/NUMBER.json in the state directory describes the fault: the arguments of the command, and its ground truth.
 """
 
+import contextlib
 import fcntl
 import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import time
 
@@ -70,6 +72,8 @@ def inject(state, name, place, value, duration):
             wait_for_start(state, number, process)
         except BaseException:
             process.terminate()  # a fault that starts later would be unknown to the user
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(END_SECONDS)
             raise
     return number
 
@@ -137,7 +141,7 @@ class Runner:
                                       self.fault["value"])
             start = time.time_ns()
             effect.begin()
-        except Problem as problem:
+        except (Problem, OSError) as problem:
             self.fault["problem"] = str(problem)
             self.save()
             return
@@ -153,10 +157,10 @@ class Runner:
         effect.end()
         affected = getattr(effect, "last", None)
         self.look(effect, affected[0] if isinstance(affected, tuple) else affected)
-        self.save(end_ns=end)
         if failed := traffic.failed_jobs(self.state):
             say(f"submitting the jobs again, because these have failed: {', '.join(failed)}")
             effects.restart_jobs(self.state, fabric)
+        self.save(end_ns=end)  # last, because a capture reads the files of the jobs then
 
     def watch(self, effect):
         seconds = self.fault["seconds"]

@@ -57,9 +57,9 @@ def readings(text, arrival_ns, known):
                "metrics": metrics}
 
 
-def scrape(path, url, stopped, dumps):
-    """Returns when `stopped` is set, or one of the tcpdump processes or `capture` has ended."""
-    known, parent = {}, os.getppid()
+def scrape(path, url, stopped, dumps, parent):
+    """Returns when `stopped` is set, or one of the tcpdump processes or `capture` (`parent`) has ended."""
+    known = {}
     with open(path, "w", encoding="utf-8") as file:
         while not stopped.wait(PERIOD) and os.getppid() == parent and all(
                 dump.poll() is None for dump in dumps):
@@ -71,6 +71,7 @@ def scrape(path, url, stopped, dumps):
 
 
 def main():
+    parent = os.getppid()
     folder = pathlib.Path(sys.argv[1])
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
@@ -79,9 +80,9 @@ def main():
              for name, program in CAPTURES.items()]
     codes = []
     try:
-        scrape(folder / "counters.jsonl", sys.argv[2], stopped, dumps)
+        scrape(folder / "counters.jsonl", sys.argv[2], stopped, dumps, parent)
     except (OSError, ValueError, http.client.HTTPException) as error:
-        print(f"recorder: cannot write the metrics of {sys.argv[2]} to {folder}/counters.jsonl: {error}",
+        print(f"recorder: cannot record the metrics of {sys.argv[2]} in {folder}/counters.jsonl: {error}",
               file=sys.stderr)
         codes = [FAILED]
     finally:

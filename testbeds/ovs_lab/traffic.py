@@ -115,7 +115,7 @@ def start(state, fabric, program):
     of each host; with Slurm none."""
     stop(state)
     plan = read(state)
-    keep_earlier(state, plan["start_number"])
+    keep_earlier(state)
     if slurm.is_used(state):
         slurm_jobs.submit(state, plan["jobs"], program)
         return {}
@@ -125,9 +125,10 @@ def start(state, fabric, program):
     return processes
 
 
-def keep_earlier(state, number):
+def keep_earlier(state):
     """Copies the files of the endpoints, which the next start replaces. A capture contains both starts."""
-    folder = state.files / truth.EARLIER / str(number)
+    earlier = state.files / truth.EARLIER
+    folder = earlier / str(1 + max((int(path.name) for path in earlier.glob("*")), default=-1))
     for part in ("nccl", "rdma", "endpoint"):
         if (state.files / part).exists():
             shutil.copytree(state.files / part, folder / part, dirs_exist_ok=True)

@@ -17,7 +17,7 @@ EARLIER, STOPPED = "earlier", "stopped_ns"
 def build(name, fabric, plan, folder, recorder, faults, start_ns, end_ns, sflow_rate):
     """`folder`: the files that the endpoints wrote. `recorder`: the paths. `faults`: by number."""
     jobs = plan_jobs(fabric, plan)
-    starts = starts_within(folder, start_ns)
+    starts = starts_within(folder, start_ns, end_ns)
     connections = connections_of(fabric, jobs, [read_queue_pairs(fabric, one) for one in starts], recorder.intervals)
     return {
         "schema_version": SCHEMA_VERSION, "scenario": name, "seed": 0, "start_ns": start_ns, "end_ns": end_ns,
@@ -36,10 +36,16 @@ def build(name, fabric, plan, folder, recorder, faults, start_ns, end_ns, sflow_
 
 # Starts of the endpoints
 
-def starts_within(folder, start_ns):
+def starts_within(folder, start_ns, end_ns):
     """The folders with the files of each start of the endpoints that ran during the capture, in order."""
     earlier = [path for path in (folder / EARLIER).glob("*") if (path / STOPPED).exists()]
-    return [*(path for path in sorted(earlier, key=lambda path: int(path.name)) if stopped_ns(path) > start_ns), folder]
+    found = []
+    for path in sorted(earlier, key=lambda path: int(path.name)):
+        if stopped_ns(path) > start_ns:
+            found.append(path)
+        if stopped_ns(path) >= end_ns:
+            return found
+    return [*found, folder]
 
 
 def stopped_ns(folder):

@@ -85,9 +85,10 @@ Command AddFindingMute(CLI::App& parent) {
 Command AddFindingUnmute(CLI::App& parent) {
   const auto options = std::make_shared<FindingOptions>();
   CLI::App* app = parent.add_subcommand("unmute", "Withdraw a mute");
-  AddIdentity(*app, *options,
-              "Direction of the mute, as `rocescope finding list` prints it. Default: the mute of\n"
-              "every direction");
+  AddIdentity(
+      *app, *options,
+      "Direction of the mute, as `rocescope finding list` prints it. Default: withdraw the\n"
+      "mute for all directions");
   AddClient(*app, options->client);
   return {.app = app, .run = [options] { return RunFindingUnmute(*options); }};
 }

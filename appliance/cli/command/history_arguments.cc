@@ -94,7 +94,7 @@ void AddHistoryInfo(CLI::App& parent, std::vector<Command>& commands) {
   CLI::App* app =
       AddFileCommand(parent, "info", "Print the schema version, time span and row counts of a file",
                      RunHistoryInfo, commands, options);
-  app->footer(std::string("The command works also while the appliance uses the file. It counts "
+  app->footer(std::string("The command also works while the appliance uses the file. It counts "
                           "rows for at most 30 s.\n") +
               kHistoryExitCodes);
   app->add_option("FILE", options->file,

@@ -47,7 +47,7 @@ void AddCollectors(CLI::App& app, plan::PlanOptions& plan) {
 
 void AddTraffic(CLI::App& app, plan::PlanOptions& plan) {
   app.add_option("--utilisation", plan.utilisation,
-                 "Utilisation of each link direction for which to plan, 0 to 1")
+                 "Planned utilisation of each link direction, 0 to 1")
       ->type_name("SHARE")
       ->capture_default_str();
   app.add_option("--mtu", plan.path_mtu, "RoCE path MTU: payload of a full packet, in bytes")
@@ -66,12 +66,11 @@ void AddMachine(CLI::App& app, plan::PlanOptions& plan) {
            "on it. Default: 64",
            1, 1'000'000, [&plan](uint64_t v) { plan.queue_pairs = static_cast<uint32_t>(v); });
   AddWhole(app, "--cores", "N",
-           "Cores of the appliance. --mirror auto selects only choices for which they\n"
-           "suffice; another choice for which they do not suffice is refused. Default: not\n"
-           "checked",
+           "Number of CPU cores of the appliance. --mirror auto skips choices that need\n"
+           "more; any other choice that needs more is refused. Default: not checked",
            1, 100'000, [&plan](uint64_t v) { plan.cores = static_cast<uint32_t>(v); });
   AddParsed(app, "--memory", "SIZE",
-            "Physical memory of the appliance, for example 64G; checked as --cores.\n"
+            "Physical memory of the appliance, for example 64G; checked like --cores.\n"
             "Default: not checked",
             ParseBytes, [&plan](uint64_t v) { plan.memory = v; });
 }
@@ -113,7 +112,7 @@ Command AddPlan(CLI::App& parent) {
   app->add_option(
          "--mirror", state->mirror,
          "Ports to mirror. nics-both: the switch ports that lead to NICs, in both\n"
-         "directions; nics: the ingress of these ports; second-leaves: as nics, on every\n"
+         "directions; nics: the ingress of these ports; second-leaves: like nics, on every\n"
          "second leaf; some-nics: the ingress of as many of these ports on each leaf as\n"
          "fit; uplinks: the ingress of the leaves' uplinks; auto: the first of nics-both,\n"
          "nics, second-leaves and some-nics that fits")

@@ -66,7 +66,8 @@ std::optional<Timestamp> OwnJobs::StartOf(std::string_view id) const {
 }
 
 bool OwnJobs::HadId(std::string_view job_id, Timestamp last) const {
-  return HasId(job_id) && StartOf(job_id).value_or(kEarliestTime) <= last;
+  // With an unknown start, only what is current concerns the own job for certain.
+  return HasId(job_id) && StartOf(job_id).value_or(kLatestTime) <= last;
 }
 
 bool OwnJobs::IsAffectedBy(const v1::Finding& finding) const {
