@@ -23,6 +23,8 @@ import zlib
 
 PROGRAMS = None  # --endpoint and --rocescope
 HOSTS = ("host0", "host1")
+# Seconds until the jobs begin. Both endpoints must have opened their sockets by then, also on a busy machine.
+LEAD = 2
 SECONDS = 3
 
 PLAN = """
@@ -75,7 +77,7 @@ class Lab:
             subprocess.run(["ip", "netns", "delete", name], check=False, capture_output=True)
 
     def write_plan(self, more):
-        (self.folder / "plan.yaml").write_text(PLAN.format(begin=f"{time.time() + 0.7:.3f}", more=more))
+        (self.folder / "plan.yaml").write_text(PLAN.format(begin=f"{time.time() + LEAD:.3f}", more=more))
 
     def start(self, number, *command):
         process = subprocess.Popen(["ip", "netns", "exec", self.names[number], *map(str, command)],
@@ -240,7 +242,7 @@ class Ends(unittest.TestCase):
 
     def test_a_killed_peer_fails_the_job(self):
         endpoints = [self.lab.start_endpoint(number) for number in range(2)]
-        time.sleep(2)
+        time.sleep(LEAD + 1)
         endpoints[1].kill()
         time.sleep(1.5)
         endpoints[0].terminate()
