@@ -31,16 +31,16 @@ Naks NaksOf(const DiagnosisInput& input) {
 
 // Each NAK stands for at least one packet. If the tap of a switch saw about as many packets out of
 // order, it saw only their retransmissions: they were lost before it. If it saw almost none, they
-// were lost behind it.
-Between BetweenTaps(const DiagnosisInput& input, const std::vector<PortIndex>& way,
+// were lost after it.
+Between BetweenTaps(const DiagnosisInput& input, const std::vector<PortIndex>& ports,
                     const FlowKey& flow, double naks) {
   const int64_t begin = input.parts().metrics.WindowOf(input.BeginOf(0));
   const std::vector<LossObservation> taps = input.parts().losses.ObservationsOf(
       flow, begin, begin + static_cast<int64_t>(input.windows()));
   Between between;
-  for (size_t i = 0; i < way.size(); ++i) {
+  for (size_t i = 0; i < ports.size(); ++i) {
     const auto tap =
-        std::ranges::find(taps, input.fabric().port(way[i]).node, &LossObservation::node);
+        std::ranges::find(taps, input.fabric().port(ports[i]).node, &LossObservation::node);
     if (tap == taps.end()) continue;
     const auto late = static_cast<double>(tap->late);
     if (late >= input.thresholds().lost_before_tap_ratio * naks) {

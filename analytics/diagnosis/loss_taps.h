@@ -13,7 +13,7 @@ namespace rocescope {
 
 // NAKs for lost packets in the windows of the input.
 struct Naks {
-  std::map<FlowKey, double> by_flow;   // the flow that lost packets, not the one that has the NAKs
+  std::map<FlowKey, double> by_flow;   // the flow that lost packets, not that of the NAKs
   std::map<size_t, double> by_window;  // row index
   double all = 0;
 
@@ -32,9 +32,9 @@ struct Between {
   bool Contains(size_t port) const { return port >= first && port < end; }
 };
 
-// `way`: sending ports from the source to the destination. `naks`: NAKs for packets of the flow.
-// The whole path if the taps do not show it, or contradict each other.
-Between BetweenTaps(const DiagnosisInput& input, const std::vector<topology::PortIndex>& way,
+// `ports`: sending ports from the source to the destination. `naks`: NAKs for packets of the flow.
+// Returns the whole path if the taps do not show the part, or contradict each other.
+Between BetweenTaps(const DiagnosisInput& input, const std::vector<topology::PortIndex>& ports,
                     const FlowKey& flow, double naks);
 
 }  // namespace rocescope

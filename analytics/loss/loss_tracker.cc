@@ -14,18 +14,18 @@ constexpr size_t kMaxNodes = 16;
 
 // Returns the counts of the record's tap for the window, reset if they were for an earlier window.
 // Returns `alone` if the tap has passed the window or there are too many taps.
-template <typename Source, typename Told>
-Told& CountsOfTap(std::vector<Source>& sources, const FlowRecord& record, Told& alone) {
+template <typename Source, typename Counts>
+Counts& CountsOfTap(std::vector<Source>& sources, const FlowRecord& record, Counts& alone) {
   auto at = std::ranges::find_if(sources, [&](const Source& source) {
     return source.tap == record.tap && source.ttl == record.ttl;
   });
   if (at == sources.end()) {
     if (sources.size() >= kMaxSources) return alone;
-    at = sources.insert(at, Source{.tap = record.tap, .ttl = record.ttl, .told = alone});
+    at = sources.insert(at, Source{.tap = record.tap, .ttl = record.ttl, .counts = alone});
   }
-  if (at->told.window > alone.window) return alone;
-  if (at->told.window < alone.window) at->told = alone;
-  return at->told;
+  if (at->counts.window > alone.window) return alone;
+  if (at->counts.window < alone.window) at->counts = alone;
+  return at->counts;
 }
 
 uint64_t ResentIn(const FlowRecord& record) {
@@ -121,17 +121,17 @@ void LossTracker::AddSight(const FlowRecord& record, int64_t window) {
   sight_windows_ += sight->windows.size() - before;
   if (most == nullptr) return;
   TapWindow alone{.window = window};
-  TapWindow& told = CountsOfTap(sight->sources, record, alone);
-  told.late += late;
-  told.retransmitted += retransmitted;
-  told.packets += static_cast<uint32_t>(record.packets);
-  told.missing += record.requests.missing + record.responses.missing;
-  if (told.packets >= most->packets) {
-    most->packets = told.packets;
-    most->missing = told.missing;
+  TapWindow& counts = CountsOfTap(sight->sources, record, alone);
+  counts.late += late;
+  counts.retransmitted += retransmitted;
+  counts.packets += static_cast<uint32_t>(record.packets);
+  counts.missing += record.requests.missing + record.responses.missing;
+  if (counts.packets >= most->packets) {
+    most->packets = counts.packets;
+    most->missing = counts.missing;
   }
-  most->late = std::max(most->late, told.late);
-  most->retransmitted = std::max(most->retransmitted, told.retransmitted);
+  most->late = std::max(most->late, counts.late);
+  most->retransmitted = std::max(most->retransmitted, counts.retransmitted);
 }
 
 void LossTracker::AddLoss(const FlowRecord& record, int64_t window) {
@@ -148,11 +148,11 @@ void LossTracker::AddLoss(const FlowRecord& record, int64_t window) {
   LossWindow* const most = EntryOf(losses_[record.flow], window);
   if (most == nullptr) return;
   LossWindow alone{.window = window};
-  LossWindow& told = CountsOfTap(sources_[record.flow], record, alone);
-  told.retransmitted += retransmitted;
-  told.refused += refused;
-  most->retransmitted = std::max(most->retransmitted, told.retransmitted);
-  most->refused = std::max(most->refused, told.refused);
+  LossWindow& counts = CountsOfTap(sources_[record.flow], record, alone);
+  counts.retransmitted += retransmitted;
+  counts.refused += refused;
+  most->retransmitted = std::max(most->retransmitted, counts.retransmitted);
+  most->refused = std::max(most->refused, counts.refused);
 }
 
 void LossTracker::Add(const FlowRecord& record) {

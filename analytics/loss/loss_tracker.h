@@ -87,12 +87,12 @@ class LossTracker {
   struct Source {
     TapId tap = 0;
     uint8_t ttl = 0;
-    LossWindow told;
+    LossWindow counts;
   };
   struct SightSource {
     TapId tap = 0;
     uint8_t ttl = 0;
-    TapWindow told;
+    TapWindow counts;
   };
   struct Sight {
     topology::NodeIndex node = topology::kNone;
